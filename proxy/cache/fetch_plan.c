@@ -31,19 +31,39 @@ struct backoff_terms fetch_plan_terms(const struct request_context *ctx, const s
 		.host_interval_ms = target->route->host_interval_ms };
 }
 
+static struct backoff_request plan_asked(const struct request_context *ctx, const struct request *request,
+    const struct target *target, struct slice url)
+{
+	struct parent_rules parents = fetch_plan_parents(ctx->conf, target->route);
+
+	return (struct backoff_request){ .url = url, .parent = parent_number(parent_choose(&parents, &target->to)),
+		.changes = !request_reads(request) };
+}
+
 enum backoff_answer fetch_plan_waits(const struct request_context *ctx, const struct request *request,
     const struct target *target, struct slice url, struct failure *failure)
 {
-	struct parent_rules parents;
 	struct backoff_terms terms;
-	struct backoff_request r = { .url = url, .changes = !request_reads(request) };
+	struct backoff_request r;
 
 	if (backoff_is_idle(ctx->backoff))
 		return BACKOFF_GO;
-	parents = fetch_plan_parents(ctx->conf, target->route);
 	terms = fetch_plan_terms(ctx, target);
-	r.parent = parent_number(parent_choose(&parents, &target->to));
+	r = plan_asked(ctx, request, target, url);
 	return backoff_waits(ctx->backoff, &r, &terms, loop_now_ms(ctx->loop), failure);
+}
+
+bool fetch_plan_asks_plainly(const struct request_context *ctx, const struct request *request,
+    const struct target *target, struct slice url)
+{
+	struct backoff_terms terms;
+	struct backoff_request r;
+
+	if (backoff_is_idle(ctx->backoff))
+		return false;
+	terms = fetch_plan_terms(ctx, target);
+	r = plan_asked(ctx, request, target, url);
+	return backoff_asks_plainly(ctx->backoff, &r, &terms);
 }
 
 bool fetch_plan_caches(const struct request *request, const struct target *target)

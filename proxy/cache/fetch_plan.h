@@ -22,6 +22,9 @@ struct backoff_terms fetch_plan_terms(const struct request_context *, const stru
 /* Whether the request may be made. url: of the target, as destination_url() writes it. */
 enum backoff_answer fetch_plan_waits(const struct request_context *, const struct request *, const struct target *,
     struct slice url, struct failure *);
+/* Whether a request that may be made is to have no fields of the client's (backoff_asks_plainly()). */
+bool fetch_plan_asks_plainly(const struct request_context *, const struct request *, const struct target *,
+    struct slice url);
 
 /* Whether the request goes through the cache. A response to a request with cookies is that client's own: neither stored
  * nor answered from the store. */

@@ -292,7 +292,8 @@ static bool fill_names_elsewhere(const struct fetch_request *r, struct slice at,
 	if (!own.len || own.len != at.len || memcmp(own.at, at.at, own.len) || !memmem(own.at, own.len, "://", 3))
 		return false;
 	redirect_upgrade(&first, &r->redirects);
-	elsewhere = destination_from_url(&named, own, &why) != DESTINATION_OK || !destination_same_origin(&named, &first);
+	elsewhere = destination_from_url(&named, own, &why) != DESTINATION_OK ||
+	    !destination_same_origin(&named, &first);
 	destination_free(&named);
 	return elsewhere;
 }

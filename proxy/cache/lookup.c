@@ -360,6 +360,7 @@ static void lookup_let_go(struct lookup *l)
 {
 	l->source = SOURCE_PAST;
 	l->status.collapsed = false;
+	l->plain = false;
 	entry_unref(&l->entry);
 	entry_unref(&l->part);
 	free(l->parts);
@@ -412,19 +413,21 @@ static bool lookup_takes_substitute(const struct lookup *l, const struct object 
 
 bool lookup_again(struct lookup *l, const struct object *o)
 {
-	const struct audience *to = l->source == SOURCE_COLLAPSED ? object_audience(o) : NULL;
+	const struct audience *to = l->source == SOURCE_COLLAPSED || l->plain ? object_audience(o) : NULL;
 	bool own;
 
 	if (l->late && object_phase(o) == OBJECT_WAITING) {
 		lookup_ask_again(l);
 		return true;
 	}
-	if (l->source != SOURCE_COLLAPSED || object_phase(o) == OBJECT_WAITING)
+	if (object_phase(o) == OBJECT_WAITING)
 		return false;
 	if (to && !to->own && !audience_admits(to, lookup_sent(l))) {
 		lookup_ask_for_variant(l, to->vary);
 		return true;
 	}
+	if (l->source != SOURCE_COLLAPSED)
+		return false;
 	own = (to && to->own) || !lookup_takes_substitute(l, o);
 	if (!own && !(object_phase(o) == OBJECT_FAILED && object_failure(o)->error == FAILURE_ABANDONED))
 		return false;

@@ -90,6 +90,7 @@ struct lookup {
 	bool paused;                   /* the origin was not asked because of a pause */
 	/* for which a kept feed answers; NONE: for a status, or because the origin is slow */
 	enum failure_kind why;
+	bool plain;                    /* its fetch has none of its fields: the answer may be for another variant */
 	struct purge_wait *purging;    /* a PURGE that the stores have not done yet; NULL: none */
 	struct cache_status status;
 	struct entry *found;           /* by FIND, for the step after it; NULL: nothing */

@@ -161,13 +161,57 @@ static struct object *lookup_fetch(struct lookup *l, const struct request *reque
 	return fill_start(&p, &r, collapsed);
 }
 
+/* Whether the fetch is to have no fields of this client's. Credentials of its own need what it says beside them. */
+static bool lookup_asks_plainly(const struct lookup *l)
+{
+	return !l->ranged && !(l->target.authorization && l->request->authorization) &&
+	    fetch_plan_asks_plainly(l->ctx, l->request, &l->target, (struct slice){ l->key, l->url_len });
+}
+
+/* Copies the request without what is the client's own, except the fields that select the stored variant. -1: out of
+ * memory, or the fields are not known. */
+static int lookup_make_plain(struct lookup *l, struct http_msg *m)
+{
+	struct entry *record = l->key_len > l->primary_len ?
+	    cache_peek(l->ctx->cache, l->key, l->primary_len) : NULL;
+	const char *vary = record ? record->vary : "";
+	int status = -1;
+
+	if (vary && (record || l->key_len == l->primary_len))
+		status = request_head_plain(m, l->request->msg, &l->target, vary);
+	entry_unref(&record);
+	return status;
+}
+
+/* Starts a fetch of the request in m, as lookup_fetch() does. */
+static struct object *lookup_fetch_as(struct lookup *l, const struct http_msg *m, const struct cache_control *says,
+    struct entry *e, bool alone, bool *collapsed)
+{
+	struct request anybody = *l->request;
+	struct text sent = { 0 };
+	struct object *o = NULL;
+	size_t open;
+
+	anybody.msg = m;
+	anybody.says = *says;
+	open = request_head_sent(&sent, m, &l->target);
+	if (!sent.failed)
+		o = lookup_fetch(l, &anybody, (struct slice){ sent.bytes, sent.len }, open, e, alone, collapsed);
+	text_free(&sent);
+	return o;
+}
+
 enum lookup_step lookup_step_fill(struct lookup *l)
 {
 	struct slice sent = lookup_sent(l);
-	bool collapsed = false;
+	bool collapsed = false, alone = l->company == COMPANY_NONE;
+	struct http_msg m;
 
-	l->object = lookup_fetch(l, l->request, sent, l->sent_open, l->entry, l->company == COMPANY_NONE,
-	    &collapsed);
+	if ((l->plain = lookup_asks_plainly(l) && !lookup_make_plain(l, &m))) {
+		l->object = lookup_fetch_as(l, &m, &l->request->says, l->entry, alone, &collapsed);
+		http_msg_free(&m);
+	} else
+		l->object = lookup_fetch(l, l->request, sent, l->sent_open, l->entry, alone, &collapsed);
 	l->source = collapsed ? SOURCE_COLLAPSED : SOURCE_FILL;
 	l->status.collapsed = collapsed;
 	l->asks |= !collapsed;
@@ -181,26 +225,19 @@ enum lookup_step lookup_step_fill(struct lookup *l)
  * flight for all to see, whoever asks, so that one is made at a time. */
 void lookup_refresh(struct lookup *l, struct entry *e)
 {
-	struct request anybody = *l->request;
-	struct text sent = { 0 };
+	const struct cache_control nothing = { 0 };
 	struct failure f;
 	struct object *o;
-	size_t open;
 	struct http_msg m;
 	bool collapsed;
 
 	l->busy = cache_key(l->ctx->cache, l->key, l->key_len);
 	o = cache_in_flight_join(l->ctx->cache, &l->busy);
-	if (!o && lookup_waits_for(l, &f) == BACKOFF_GO && !request_head_for_anybody(&m, l->request->msg)) {
-		anybody.msg = &m;
-		anybody.says = (struct cache_control){ 0 };
-		open = request_head_sent(&sent, &m, &l->target);
-		if (!sent.failed)
-			o = lookup_fetch(l, &anybody, (struct slice){ sent.bytes, sent.len }, open, e, false,
-			    &collapsed);
+	if (!o && lookup_waits_for(l, &f) == BACKOFF_GO &&
+	    !(lookup_asks_plainly(l) ? lookup_make_plain(l, &m) : request_head_for_anybody(&m, l->request->msg))) {
+		o = lookup_fetch_as(l, &m, &nothing, e, false, &collapsed);
 		l->asks |= o && !collapsed;
 		stats_add(loop_stats(l->ctx->loop), STAT_CACHE_REFRESHES, o && !collapsed);
-		text_free(&sent);
 		http_msg_free(&m);
 	}
 	object_unref(&o);

@@ -298,7 +298,31 @@ int request_head_write(struct fetch_request *r, const struct http_msg *m, const 
 	return r->fields ? 0 : -1;
 }
 
-int request_head_for_anybody(struct http_msg *m, const struct http_msg *from)
+/* Which fields are left out of a copy. vary NULL: only what the client says to caches. */
+struct leaving_out { const struct target *target; const char *vary; };
+
+static bool is_left_out(const struct http_msg *m, const struct http_field *f, const struct leaving_out *by)
+{
+	struct slice name = http_field_name(m, f);
+
+	if (!by->vary)
+		return f->id == H_CACHE_CONTROL || f->id == H_PRAGMA;
+	if (list_has(by->vary, name) || (strcmp(by->target->route->request_fields, "*") &&
+	        list_has(by->target->route->request_fields, name)))
+		return false;
+	switch (f->id) {
+	case H_USER_AGENT:
+		return strcmp(by->target->route->user_agent, "client") != 0;
+	case H_ACCEPT:
+	case H_VIA:
+	case H_CDN_LOOP:
+		return true;
+	default:
+		return http_header_request((enum header_id)f->id) == REQUEST_SEND;
+	}
+}
+
+static int request_head_copy(struct http_msg *m, const struct http_msg *from, const struct leaving_out *by)
 {
 	struct http_field *fields;
 
@@ -310,9 +334,19 @@ int request_head_for_anybody(struct http_msg *m, const struct http_msg *from)
 	m->n_fields = 0;
 	memset(m->ids, 0, sizeof m->ids);
 	for (uint32_t i = 0; i < from->n_fields; i++)
-		if (from->fields[i].id != H_CACHE_CONTROL && from->fields[i].id != H_PRAGMA) {
+		if (!is_left_out(from, &from->fields[i], by)) {
 			fields[m->n_fields] = from->fields[i];
 			http_msg_add(m);
 		}
 	return 0;
+}
+
+int request_head_for_anybody(struct http_msg *m, const struct http_msg *from)
+{
+	return request_head_copy(m, from, &(struct leaving_out){ NULL, NULL });
+}
+
+int request_head_plain(struct http_msg *m, const struct http_msg *from, const struct target *target, const char *vary)
+{
+	return request_head_copy(m, from, &(struct leaving_out){ target, vary });
 }

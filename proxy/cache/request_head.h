@@ -28,6 +28,9 @@ void request_head_key(struct text *, const struct http_msg *, const struct targe
 /* Copies the request without what it says to caches, which is meant for one client's own answer alone. The caller frees
  * its fields (http_msg_free()); -1: out of memory. */
 int request_head_for_anybody(struct http_msg *, const struct http_msg *from);
+/* The same without all that any origin would see of the client, except the fields in vary and those of the route that
+ * are in the key. */
+int request_head_plain(struct http_msg *, const struct http_msg *from, const struct target *, const char *vary);
 
 /* Writes the head of a fetch. Through the forward proxy the client talks to the origin itself, so all end-to-end fields
  * go along except credentials, which go only where they are let through. conditional: the client's own preconditions go

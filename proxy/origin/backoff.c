@@ -271,6 +271,20 @@ enum backoff_answer backoff_waits(struct backoff *p, const struct backoff_reques
 	return answer;
 }
 
+bool backoff_asks_plainly(struct backoff *p, const struct backoff_request *r, const struct backoff_terms *terms)
+{
+	struct backoff_pair pair;
+	bool plain;
+
+	if (!terms->pauses || backoff_is_idle(p))
+		return false;
+	backoff_enter(p);
+	pair = backoff_pair_of(p, r, terms, false);
+	plain = (backoff_keeps(r, pair.host) && pair.host->plain) || (backoff_keeps(r, pair.url) && pair.url->plain);
+	backoff_exit(p);
+	return plain;
+}
+
 /* The request is made now, or when the host's interval lets it. */
 static void backoff_go(const struct backoff_pair *pair, const struct backoff_request *r,
     const struct backoff_terms *terms, uint64_t now_ms, uint64_t then_ms)
@@ -341,6 +355,7 @@ static bool backoff_pause(struct backoff_entry *e, const struct backoff_request 
 	if (e->until_ms && !e->proven)
 		backoff_table_prove(e);
 	e->asked_for = seconds;
+	e->plain = !e->plain;
 	e->why = (uint8_t)cause.why;
 	e->status = (uint16_t)cause.status;
 	e->began_ms = now_ms;
@@ -431,6 +446,7 @@ void backoff_end(struct backoff_table *t, struct backoff_entry *e, uint64_t now_
 	}
 	e->until_ms = e->began_ms = e->probe = 0;
 	e->doublings = 0;
+	e->plain = false;
 }
 
 void backoff_url_works(struct backoff *p, const struct backoff_request *r, const struct backoff_terms *terms)

@@ -354,6 +354,53 @@ def test_one_asks_first_behind_a_pause(gateway, clock, origin):
     assert other.join().status == 200
 
 
+SAYS = {"User-Agent": "evil/1", "Accept-Language": "evil", "Accept": "application/rss+xml, text/evil", "From": "evil@evil.example", "CDN-Loop": "evil",
+        "Cache-Control": "evil=1", "Pragma": "evil"}
+
+
+@pytest.mark.parametrize("name", SAYS)
+def test_a_client_whom_the_origin_refuses_shuts_nobody_out(way, clock, site, name):
+    """Who asks first behind the pause does so without fields of its own: the client that is always the first, too."""
+    site["/f"] = lambda request: says("403 X") if "evil" in f"{request[name]}" else GOOD
+    get = way()
+    assert get("/f", f"{name}: {SAYS[name]}").status == 403
+    is_paused(get("/f"), 403)
+    clock.jump(31)
+    assert get("/f", f"{name}: {SAYS[name]}").body == SMALL_OUT
+    assert "evil" not in f"{site.last('/f')[name]}"
+    assert get("/f").body == SMALL_OUT and site.count() == 3
+
+
+def test_an_origin_that_refuses_utfeed_alone_is_asked_for_a_client_again(way, clock, site):
+    get = way("--user-agent", "")
+    site["/f"] = says("500 X")
+    get("/f", "User-Agent: reader/1")
+    site["/f"] = lambda request: GOOD if "reader" in request["User-Agent"] else says("403 X")
+    clock.jump(31)
+    assert get("/f", "User-Agent: reader/1").status == 403
+    clock.jump(61)
+    assert get("/f", "User-Agent: reader/1").body == SMALL_OUT
+
+
+@pytest.mark.parametrize("before", [True, False], ids=["a variant is stored", "nothing is stored"])
+def test_who_asks_first_gets_its_own_variant(way, clock, site, before):
+    def varies(request):
+        return page("Cache-Control: max-age=0", "Vary: Accept-Language", body=f"<rss version='2.0'><channel><title>{request['Accept-Language']}</title></channel></rss>".encode(),
+                    kind="application/rss+xml")
+    site["/f"] = varies
+    get = way()
+    if before:
+        assert b"de" in get("/f", "Accept-Language: de").body
+    site["/f"] = says("500 X")
+    get("/f", "Accept-Language: de", "User-Agent: evil/1")
+    site["/f"] = varies
+    clock.jump(31)
+    assert b"<title>de<" in get("/f", "Accept-Language: de", "User-Agent: evil/1").body
+    assert site.count() == 3
+    if before:
+        assert "evil" not in site.last("/f")["User-Agent"]
+
+
 def test_who_asks_first_and_leaves_is_not_waited_for(gateway, clock, origin):
     get = gateway("--cache", "off")
     upstream, first = held(origin, get, "/a")

@@ -10,9 +10,10 @@
 #define A "http://origin.example/a"
 #define B "http://origin.example/b"
 
-/* What happens in a step. ASK: a request is made, if it may be; SOON: it is made, and waits itself for so long; others say what came of
+/* What happens in a step. ASK: a request is made, if it may be; SOON: it is made, and waits itself for so long; PLAIN: whether the last one
+ * of that number is to have no fields of its client's (min: 1, or 0); others say what came of
  * the last one of that number, or end pauses. */
-enum what { END, ASK, LOOK, SOON, URL, HOST, BUSY, LEARN, WORKS, HOST_WORKS, LEAVE, RESUME_URL, RESUME_PREFIX, RESUME_HOST, RESUME_ALL };
+enum what { END, ASK, LOOK, SOON, PLAIN, URL, HOST, BUSY, LEARN, WORKS, HOST_WORKS, LEAVE, RESUME_URL, RESUME_PREFIX, RESUME_HOST, RESUME_ALL };
 
 /* At a time in seconds, request `who` for a URL; seconds: what the origin asks for; min, max: how long ASK has to wait, 0: not at
  * all. */
@@ -69,7 +70,12 @@ static void run(const char *rule, const struct backoff_terms *terms, const struc
 	for (size_t n = 0; n < STEPS && steps[n].what; n++) {
 		unsigned wait;
 
-		if (steps[n].what > SOON) {
+		if (steps[n].what == PLAIN) {
+			wait = backoff_asks_plainly(a.b, &a.by[steps[n].who], terms);
+			UNIT_ROW(wait == steps[n].min, "%s, step %zu: %u", rule, n, wait);
+			continue;
+		}
+		if (steps[n].what > PLAIN) {
 			tell(&a, &steps[n]);
 			continue;
 		}
@@ -130,6 +136,13 @@ static void pauses(void)
 		{ "the longer pause counts",
 			{ { ASK, 0, 0, A, 0, 0, 0 }, { URL, 1, 0, A, 100, 0, 0 }, { HOST, 1, 0, A, 50, 0, 0 }, { LOOK, 1, 1, A, 0, 100, 100 },
 				{ LOOK, 1, 1, B, 0, 50, 50 } } },
+		{ "every other request behind a pause is a plain one, as the first is",
+			{ { LOOK, 0, 0, A, 0, 0, 0 }, { PLAIN, 0, 0, A, 0, 0, 0 }, { ASK, 0, 0, A, 0, 0, 0 }, { URL, 1, 0, A, 0, 0, 0 },
+				{ PLAIN, 31, 0, A, 0, 1, 0 }, { ASK, 31, 0, A, 0, 0, 0 }, { URL, 32, 0, A, 0, 0, 0 }, { PLAIN, 92, 0, A, 0, 0, 0 },
+				{ ASK, 92, 0, A, 0, 0, 0 }, { URL, 93, 0, A, 0, 0, 0 }, { PLAIN, 213, 0, A, 0, 1, 0 } } },
+		{ "and that of its host, until the host works",
+			{ { ASK, 0, 0, A, 0, 0, 0 }, { HOST, 1, 0, A, 10, 0, 0 }, { ASK, 11, 1, B, 0, 0, 0 }, { PLAIN, 11, 1, B, 0, 1, 0 },
+				{ HOST_WORKS, 12, 1, B, 0, 0, 0 }, { PLAIN, 12, 1, B, 0, 0, 0 } } },
 		{ "a pause is forgotten a day after its end",
 			{ { ASK, 0, 0, A, 0, 0, 0 }, { URL, 1, 0, A, 0, 0, 0 }, { ASK, 31, 0, A, 0, 0, 0 }, { URL, 31, 0, A, 0, 0, 0 },
 				{ ASK, 200000, 1, A, 0, 0, 0 } } },
