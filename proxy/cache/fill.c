@@ -216,7 +216,7 @@ static enum fetch_choice fill_on_head(void *arg, const struct fetch_answer *answ
 	object_report(o)->fwd_status = m->status;
 	object_report(o)->came = l->response_time;
 	object_report(o)->stored = l->storing;
-	object_report(o)->expires = l->storing ? freshness_end(&l->fresh) : 0;
+	object_set_expires(o, l->storing ? freshness_end(&l->fresh) : 0);
 	if (!l->storing)
 		log_step(&l->id, "store: no, %s",
 		    storable == STORABLE_YES ? "too large, or an error behind a good one" : storable_word(storable));
@@ -348,7 +348,7 @@ static void fill_on_done(void *arg, struct object *o)
 		l->marks = l->marks && !e;
 		log_step(&l->id, "store: %s", e ? "done" : "no, purged meanwhile or out of memory");
 	}
-	if (object_reported(o)->expires)
+	if (object_expires(o))
 		object_set_expires(o, e ? freshness_end(&l->fresh) : 0);
 	if (l->outdates && !e)
 		fill_outdate(l);

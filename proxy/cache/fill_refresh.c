@@ -254,7 +254,7 @@ bool fill_serve_stale(struct fill *l, struct object *o, int status, bool no_feed
 	r->kept = kept;
 	r->stored = false;
 	r->detail = NULL;
-	r->expires = 0;
+	object_set_expires(o, 0);
 	if (status)
 		r->fwd_status = status;
 	log_step(&l->id, "lookup: what is stored answers for an origin that errs");

@@ -150,9 +150,9 @@ void lookup_late(struct lookup *, struct object *);
 void lookup_follow(struct lookup *, struct object_reader *, struct object_head **head);
 /* What the cache did for the request, once its answer has begun. */
 enum answer_outcome lookup_answer(const struct lookup *);
-/* When the response has to be fetched again, in seconds since the epoch. report: of the object that answered. 0: not
- * known, since nothing is stored. */
-int64_t lookup_next_fetch(const struct lookup *, const struct object_report *report);
+/* When the response that the object answered with has to be fetched again, in seconds since the epoch. 0: not known,
+ * since nothing is stored. */
+int64_t lookup_next_fetch(const struct lookup *, const struct object *);
 /* What the answer tells of the feed's origin. report: of the object that answered. */
 struct lookup_end {
 	int status;                    /* of the answer */

@@ -56,7 +56,7 @@ enum answer_outcome lookup_answer(const struct lookup *l)
 	}
 }
 
-int64_t lookup_next_fetch(const struct lookup *l, const struct object_report *report)
+int64_t lookup_next_fetch(const struct lookup *l, const struct object *o)
 {
 	if (l->status.kept)            /* the next request asks, or the next one behind a pause */
 		return 0;
@@ -68,7 +68,7 @@ int64_t lookup_next_fetch(const struct lookup *l, const struct object_report *re
 		return l->status.fwd_status == 304 && !l->status.stored ? 0 : freshness_end(&l->freshness);
 	case SOURCE_FILL:
 	case SOURCE_COLLAPSED:
-		return report->expires;
+		return object_expires(o);
 	case SOURCE_PAST:
 		break;
 	}

@@ -68,7 +68,7 @@ void client_measure(struct client *c, bool cut)
 	struct object_report report;
 	const struct object_report *all = c->reader.object ? object_snapshot(c->reader.object, &report) : NULL;
 	const struct object_report *r = all && all->decided ? all : NULL;
-	int64_t next_fetch = all ? lookup_next_fetch(&x->lookup, all) : 0;
+	int64_t next_fetch = all ? lookup_next_fetch(&x->lookup, c->reader.object) : 0;
 
 	enum answer_outcome outcome = x->lookup.ctx ? lookup_answer(&x->lookup) : ANSWER_NONE;
 

@@ -404,9 +404,12 @@ void object_count(struct object *o, uint64_t repairs, uint64_t malformed)
 
 void object_set_expires(struct object *o, int64_t expires)
 {
-	object_lock(o);
-	o->making->report.expires = expires;
-	object_unlock(o);
+	atomic_store_explicit(&o->making->expires, expires, memory_order_relaxed);
+}
+
+int64_t object_expires(const struct object *o)
+{
+	return o->making ? atomic_load_explicit(&o->making->expires, memory_order_relaxed) : 0;
 }
 
 const struct object_report *object_snapshot(struct object *o, struct object_report *room)

@@ -66,7 +66,6 @@ struct object_report {
 	uint64_t asked_ms;             /* when its fetch began, by the monotonic clock; set before others learn of it */
 	const char *detail;            /* why it is not stored, as a token; NULL: not told */
 	struct freshness freshness;    /* of the stored response that substitutes */
-	int64_t expires;               /* when what is stored must be fetched again; 0: it is not stored */
 };
 
 /* What is known of a body's gzip form. */
@@ -150,8 +149,10 @@ struct object_report *object_report(struct object *);
 const struct object_report *object_reported(const struct object *);
 /* Sets the report's counts, which come with the end of the body. */
 void object_count(struct object *, uint64_t repairs, uint64_t malformed);
-/* Sets the report's expires anew, once the body is complete. */
+/* When what is stored of it must be fetched again; 0: it is not stored. It is set before object_head(), and anew by the
+ * writer when the body is done and read already: readers may see either. Not of an object_inlay(). */
 void object_set_expires(struct object *, int64_t expires);
+int64_t object_expires(const struct object *);
 /* The report as it stands while the writer may go on; copied to *room if need be. */
 const struct object_report *object_snapshot(struct object *, struct object_report *room);
 

@@ -30,6 +30,7 @@ struct object_making {
 	uint64_t expected;                 /* about the length of the body; 0: not known */
 	struct object_segment *last;
 	struct object_report report;
+	_Atomic int64_t expires;
 	struct audience *audience;
 	struct failure failure;
 	struct object_writer *writer;
