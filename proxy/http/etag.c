@@ -19,7 +19,7 @@ void etag_suffix(char buf[ETAG_SUFFIX_MAX], uint64_t settings)
 	text_add(&t, "", 1);
 }
 
-/* The length of W/, if the tag begins with it, else 0; -1: the rest is no quoted string of etagc. */
+/* The length of W/, if the tag begins with it, else 0; -1: the rest is not quoted, or has a quote inside. */
 static int etag_prefix(struct slice tag)
 {
 	int weak = tag.len >= 2 && tag.at[0] == 'W' && tag.at[1] == '/' ? 2 : 0;
@@ -30,8 +30,12 @@ static int etag_prefix(struct slice tag)
 	return weak;
 }
 
+/* etagc has neither blanks nor control characters. */
 bool etag_is_valid(struct slice tag)
 {
+	for (size_t i = 0; i < tag.len; i++)
+		if ((unsigned char)tag.at[i] <= ' ' || tag.at[i] == 0x7f)
+			return false;
 	return etag_prefix(tag) >= 0;
 }
 

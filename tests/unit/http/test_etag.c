@@ -135,7 +135,8 @@ static void malformed(void)
 	static const struct { const char *rule, *upstream; } cases[] = {
 		{ "W/ in lower case is none", "w/\"abc\"" }, { "not quoted", "abc" }, { "one quote", "\"" }, { "weak without a tag", "W/" },
 		{ "weak, one quote", "W/\"" }, { "open", "\"abc" }, { "quote inside", "\"a\"b\"" }, { "list", "\"a\", \"b\"" }, { "something after", "\"a\"x" },
-		{ "not quoted, weak", "W/abc" }, { "8-bit (obs-text)", "\xe9" },
+		{ "not quoted, weak", "W/abc" }, { "8-bit (obs-text)", "\xe9" }, { "a blank inside", "\"a b\"" },
+		{ "a blank inside, weak", "W/\"a b\"" }, { "a tab inside", "\"a\tb\"" }, { "DEL inside", "\"a\x7f\"" },
 	};
 	char tags[COUNT(cases)][64];
 
