@@ -21,12 +21,20 @@ struct parent_rules fetch_plan_parents(const struct conf *conf, const struct con
 
 static_assert(BACKOFF_LEARNED == CONF_INTERVAL_AUTO, "host-interval = auto");
 
-struct backoff_terms fetch_plan_terms(const struct request_context *ctx, const struct target *target)
+/* Whether the origin gets credentials of the client's own. */
+static bool plan_credentials(const struct request *request, const struct target *target)
+{
+	return (target->cookies && request->cookies) || (target->authorization && request->authorization);
+}
+
+struct backoff_terms fetch_plan_terms(const struct request_context *ctx, const struct request *request,
+    const struct target *target)
 {
 	bool route = target->mode == TARGET_ROUTE;
+	uint64_t way = route ? settings_identity(ctx->settings, target->route) : 0;
 
 	return (struct backoff_terms){ .pauses = target->route->pause,
-		.way = route ? settings_identity(ctx->settings, target->route) : 0,
+		.way = plan_credentials(request, target) ? hash_fold(way, 1) : way,
 		.url_interval_ms = route ? 0 : ctx->conf->min_interval_ms,
 		.host_interval_ms = target->route->host_interval_ms };
 }
@@ -48,7 +56,7 @@ enum backoff_answer fetch_plan_waits(const struct request_context *ctx, const st
 
 	if (backoff_is_idle(ctx->backoff))
 		return BACKOFF_GO;
-	terms = fetch_plan_terms(ctx, target);
+	terms = fetch_plan_terms(ctx, request, target);
 	r = plan_asked(ctx, request, target, url);
 	return backoff_waits(ctx->backoff, &r, &terms, loop_now_ms(ctx->loop), failure);
 }
@@ -61,7 +69,7 @@ bool fetch_plan_asks_plainly(const struct request_context *ctx, const struct req
 
 	if (backoff_is_idle(ctx->backoff))
 		return false;
-	terms = fetch_plan_terms(ctx, target);
+	terms = fetch_plan_terms(ctx, request, target);
 	r = plan_asked(ctx, request, target, url);
 	return backoff_asks_plainly(ctx->backoff, &r, &terms);
 }
@@ -140,9 +148,8 @@ int fetch_plan(const struct request_context *ctx, const struct request *request,
 			.max_header_fields = (size_t)conf->max_header_fields,
 			.max_connections = (size_t)conf->origin_connections, .queue_timeout_ms = conf->queue_timeout_ms,
 		},
-		.terms = fetch_plan_terms(ctx, target),
-		.credentials = (target->cookies && request->cookies) ||
-			(target->authorization && request->authorization),
+		.terms = fetch_plan_terms(ctx, request, target),
+		.credentials = plan_credentials(request, target),
 		.stage = {
 			.loop = ctx->loop, .id = ctx->id,
 			.normalise = route->normalise && reads,

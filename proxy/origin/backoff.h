@@ -27,7 +27,8 @@ struct backoff;
 /* Under which terms a request asks. */
 struct backoff_terms {
 	bool pauses;                           /* it keeps pauses, and what comes of it begins and ends some */
-	/* failures of a URL are one thing only where this is the same: another route may have other rights */
+	/* failures of a URL are one thing only where this is the same: another route may have other rights, and so may
+	 * a client with credentials of its own */
 	uint64_t way;
 	/* the least time between two requests for the URL, and to the host; 0: any */
 	uint64_t url_interval_ms, host_interval_ms;

@@ -293,6 +293,23 @@ def test_a_refusal_of_credentials_is_that_clients(timed, origin, site, status, c
     assert site.count() == count
 
 
+@pytest.mark.parametrize("field", ["Authorization: Basic eDp5", "Cookie: a=1"])
+def test_what_a_clients_credentials_meet_pauses_nobody_without_any(timed, origin, site, field):
+    """Nor the other way round; what an origin says of its host holds for all (429)."""
+    own = field.split(":")[0]
+    proxy = timed(None, "--keep-feed", "0", "--route", f"/={origin.url} authorization=on cookies=on")
+    site["/f"] = lambda request: says("500 X") if own in request else GOOD
+    site["/g"] = lambda request: GOOD if own in request else says("500 X")
+    for path, fails, works in (("/f", [field], []), ("/g", [], [field])):
+        for _ in range(2):
+            assert proxy.get(path, *fails).status == 500
+            assert proxy.get(path, *works).body == SMALL_OUT
+        assert site.count(path) == 3
+    site["*"] = says(BUSY)
+    assert proxy.get("/h", field).status == 429
+    is_paused(proxy.get("/i"), 429)
+
+
 @pytest.mark.parametrize("options", [["--route", "/={url} normalise=off"], ["--route", "/={url} pause=off"], ["--route", "/={url}", "--pause", "off"]],
                          ids=["not normalised", "off for the route", "off for all"])
 @pytest.mark.parametrize("reply", [says("500 X"), says(BUSY, "Retry-After: 100", "Cache-Control: max-age=600")], ids=["500", "429"])
