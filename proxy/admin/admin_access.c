@@ -1,12 +1,17 @@
 /* Who may ask the admin listener for what; see admin_internal.h. A browser on the same machine is the liar to think of:
  * a web page can make it send requests here, by a name that the page's DNS points here (DNS rebinding), or as a form of
  * another site (cross-site request forgery). */
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 #include "conf/conf.h"
 #include "proxy/admin/admin_internal.h"
 #include "proxy/http/served_host.h"
+#include "proxy/object/response_head.h"
+#include "proxy/settings/settings.h"
+#include "proxy/settings/tls_set.h"
 
 enum { ACCESS_TOKEN_MAX = 1024 };
 
@@ -170,4 +175,28 @@ const struct admin_refusal *admin_judge(const struct conf *conf, const struct ht
 	if (!(*page = admin_find(m, slice_until(http_msg_target(m), '?', &query), &known)))
 		return known ? &refused_method : &refused_page;
 	return admin_page_reach(*page) == PROBES ? NULL : judge_operator(conf, m, who, *page);
+}
+
+bool admin_is_allowed(const struct admin *a, const struct sockaddr *peer)
+{
+	struct ip ip;
+
+	return !ip_from_sockaddr(peer, &ip) || cidr_list_contains(&a->settings->conf->admin_allow, &ip);
+}
+
+/* Unread bytes would make close() send a reset, which would take the answer along. */
+void admin_turn_away(const struct admin *a, int fd)
+{
+	static const char sentence[] = ADMIN_TURNED_AWAY "\n";
+	char answer[512];
+	int n = snprintf(answer, sizeof answer,
+	    "HTTP/1.1 403 %s\r\nDate: %s\r\nServer: utfeed\r\nContent-Type: text/plain; charset=utf-8\r\n"
+	    "Content-Length: %zu\r\nCache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n"
+	    "Connection: close\r\n\r\n%s",
+	    http_reason_phrase(403), loop_http_date(a->loop), sizeof sentence - 1, sentence);
+
+	(void)recv(fd, loop_scratch(a->loop), LOOP_SCRATCH_BYTES, MSG_DONTWAIT);
+	if (!tls_set_door(a->settings->tls, TLS_DOOR_ADMIN))
+		(void)send(fd, answer, (size_t)n, MSG_DONTWAIT | MSG_NOSIGNAL);
+	close(fd);
 }

@@ -2,7 +2,6 @@
  * connection has a place (places.h), and is closed when another one takes that place. */
 #include <assert.h>
 #include <stdlib.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -260,16 +259,6 @@ static int admin_on_body(void *arg, const char *at, size_t len)
 	return c->body.failed;
 }
 
-#define ADMIN_TURNED_AWAY "This address may not use the admin listener (admin-allow)."
-
-/* Whether admin-allow names the peer. The file's mode says who may open a Unix socket. */
-static bool admin_is_allowed(const struct admin *a, const struct sockaddr *peer)
-{
-	struct ip ip;
-
-	return !ip_from_sockaddr(peer, &ip) || cidr_list_contains(&a->settings->conf->admin_allow, &ip);
-}
-
 /* The head is complete: says whether the request is answered at all, before its body is read. */
 static void admin_take_head(struct admin_conn *c)
 {
@@ -443,24 +432,6 @@ static void admin_on_conn(void *arg, enum conn_event event)
 		admin_conn_free(c);
 	else
 		admin_conn_pump(c);
-}
-
-/* Refuses an address that admin-allow does not name, without a place and before TLS begins. Unread bytes would make
- * close() send a reset, which would take the answer along. */
-static void admin_turn_away(struct admin *a, int fd)
-{
-	static const char sentence[] = ADMIN_TURNED_AWAY "\n";
-	char answer[512];
-	int n = snprintf(answer, sizeof answer,
-	    "HTTP/1.1 403 %s\r\nDate: %s\r\nServer: utfeed\r\nContent-Type: text/plain; charset=utf-8\r\n"
-	    "Content-Length: %zu\r\nCache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n"
-	    "Connection: close\r\n\r\n%s",
-	    http_reason_phrase(403), loop_http_date(a->loop), sizeof sentence - 1, sentence);
-
-	(void)recv(fd, loop_scratch(a->loop), LOOP_SCRATCH_BYTES, MSG_DONTWAIT);
-	if (!tls_set_door(a->settings->tls, TLS_DOOR_ADMIN))
-		(void)send(fd, answer, (size_t)n, MSG_DONTWAIT | MSG_NOSIGNAL);
-	close(fd);
 }
 
 static void admin_greet(struct admin_conn *c)

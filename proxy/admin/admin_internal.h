@@ -147,6 +147,11 @@ const struct admin_refusal *admin_judge(const struct conf *, const struct http_m
 /* Whether a page of ours made the request, or a person typed the URL into a browser. False: a page of another site may
  * have made the request, or a program. */
 bool admin_page_of_ours_asks(const struct http_msg *);
+#define ADMIN_TURNED_AWAY "This address may not use the admin listener (admin-allow)."
+/* Whether admin-allow names the peer. The file's mode says who may open a Unix socket. */
+bool admin_is_allowed(const struct admin *, const struct sockaddr *peer);
+/* Refuses an address that admin-allow does not name, without a place and before TLS begins; closes fd. */
+void admin_turn_away(const struct admin *, int fd);
 
 /* admin_conn.c */
 void admin_conn_new(struct admin *, int fd, const struct sockaddr *, socklen_t);

@@ -13,155 +13,7 @@
 #include "proxy/origin/fetch_record.h"
 #include "proxy/settings/settings.h"
 
-enum {
-	FETCH_LOG_URL_MAX = 512,
-	FETCH_SPARES = 64,
-	FETCH_SPARE_TEXT = 4096        /* a spare does not keep texts that have grown beyond this */
-};
-
-struct fetch_pool *fetch_pool_new(struct loop *l, struct pool *connections, struct backoff *backoff)
-{
-	struct fetch_pool *p = calloc(1, sizeof *p);
-
-	if (!p)
-		return NULL;
-	p->loop = l;
-	p->connections = connections;
-	p->backoff = backoff;
-	LIST_INIT(&p->fetches);
-	LIST_INIT(&p->spares);
-	return p;
-}
-
-struct pool *fetch_pool_connections(struct fetch_pool *p)
-{
-	return p->connections;
-}
-
-struct loop *fetch_loop(struct fetch *f)
-{
-	return f->pool->loop;
-}
-
-/* Called before the reference to the object is dropped: the hooks may still have to take the object out of those in
- * flight. */
-static void fetch_end_hooks(struct fetch *f)
-{
-	struct fetch_hooks hooks = f->hooks;
-
-	f->hooks = (struct fetch_hooks){ 0 };
-	if (hooks.end)
-		hooks.end(hooks.arg);
-}
-
-/* Readers of the response and the writer of the request's body may be on any worker: they let go of the fetch before
- * its task leaves the loop. */
-static void fetch_leave(struct fetch *f)
-{
-	struct loop *l = fetch_loop(f);
-
-	object_set_writer(f->object, NULL);
-	object_detach(&f->body);
-	lease_end(&f->lease, &f->conn, false);
-	loop_disarm(l, &f->timer);
-	loop_disarm(l, &f->total);
-	loop_forget(l, &f->task);
-}
-
-/* Frees the memory of a fetch that has nothing else any more. */
-static void fetch_drop(struct fetch *f)
-{
-	http_parser_free(&f->parser);
-	http_msg_free(&f->msg);
-	text_free(&f->url);
-	text_free(&f->request_head);
-	text_free(&f->head);
-	free(f);
-}
-
-static bool fetch_is_small(const struct fetch *f)
-{
-	return f->url.cap <= FETCH_SPARE_TEXT && f->request_head.cap <= FETCH_SPARE_TEXT &&
-	    f->head.cap <= FETCH_SPARE_TEXT;
-}
-
-static void fetch_free(struct fetch *f)
-{
-	struct fetch_pool *p = f->pool;
-
-	fetch_end_hooks(f);
-	fetch_leave_alone(f);
-	LIST_REMOVE(f, link);
-	fetch_leave(f);
-	object_unref(&f->object);
-	transform_free(&f->stage);
-	redirect_trail_free(&f->trail);
-	cookie_jar_free(&f->jar);
-	fetch_request_free(&f->request);
-	free(f->held);
-	assert(task_is_out(&f->task));
-	if (p->n_spares == FETCH_SPARES || !fetch_is_small(f)) {
-		fetch_drop(f);
-		return;
-	}
-	LIST_INSERT_HEAD(&p->spares, f, link);
-	p->n_spares++;
-}
-
-static struct fetch *fetch_take_spare(struct fetch_pool *p)
-{
-	struct fetch *f = LIST_FIRST(&p->spares);
-
-	if (f) {
-		LIST_REMOVE(f, link);
-		p->n_spares--;
-	}
-	return f;
-}
-
-/* NULL: out of memory. */
-static struct fetch *fetch_new(struct fetch_pool *p, size_t max_fields)
-{
-	struct fetch *f = fetch_take_spare(p);
-
-	if (f && f->msg.max_fields != max_fields) {    /* the settings have changed since */
-		fetch_drop(f);
-		f = NULL;
-	}
-	if (!f) {
-		if (!(f = calloc(1, sizeof *f)))
-			return NULL;
-		if (!(f->parser = http_parser_new(false, fetch_on_body, f)) || http_msg_init(&f->msg, max_fields)) {
-			fetch_drop(f);
-			return NULL;
-		}
-	}
-	memset(f, 0, offsetof(struct fetch, parser));
-	text_empty(&f->head);
-	f->trail.anew = false;
-	f->asked = (struct backoff_request){ 0 };
-	return f;
-}
-
-void fetch_pool_rest(struct fetch_pool *p)
-{
-	struct fetch *f;
-
-	while ((f = fetch_take_spare(p)) != NULL)
-		fetch_drop(f);
-	spares_free(&p->memory);
-}
-
-void fetch_pool_free(struct fetch_pool **pp)
-{
-	if (!*pp)
-		return;
-	while (!LIST_EMPTY(&(*pp)->fetches))
-		fetch_free(LIST_FIRST(&(*pp)->fetches));
-	fetch_pool_rest(*pp);
-	free(*pp);
-	*pp = NULL;
-}
+enum { FETCH_LOG_URL_MAX = 512 };
 
 /* Bits of the phases that may follow: a retry, a redirect and a request without validators begin anew. */
 #define TO(phase) (1u << FETCH_##phase)
@@ -241,10 +93,10 @@ enum { FETCH_STALL_MS = 1000 };
  * bytes. */
 void fetch_listen(struct fetch *f)
 {
-	conn_want(f->conn, !f->paused, f->blocked);
+	conn_want(f->conn, !f->halted, f->blocked);
 	if (f->phase == FETCH_BODY)
 		loop_arm(fetch_loop(f), &f->timer,
-		    f->paused ? FETCH_STALL_MS : f->request.limits.between_bytes_timeout_ms);
+		    f->halted ? FETCH_STALL_MS : f->request.limits.between_bytes_timeout_ms);
 	else if (!f->timer.queue && (f->sent || f->blocked))
 		loop_arm(fetch_loop(f), &f->timer, f->request.limits.first_byte_timeout_ms);
 }
@@ -507,7 +359,7 @@ static void fetch_on_timeout(struct timer *t)
 		fetch_lease(f);
 		return;
 	}
-	if (f->phase == FETCH_BODY && f->paused) {
+	if (f->phase == FETCH_BODY && f->halted) {
 		loop_arm(fetch_loop(f), &f->timer, FETCH_STALL_MS);
 		if (!f->yields)            /* the transform itself takes so long where it yields; no reader does */
 			object_expel_slow(f->object);

@@ -43,7 +43,7 @@ static int fetch_take(struct fetch *f, const uint8_t *in, size_t len, size_t *us
 		fetch_finish(f);
 		return -1;
 	}
-	f->paused = r != TRANSFORM_OK;
+	f->halted = r != TRANSFORM_OK;
 	f->yields = r == TRANSFORM_PAUSED;
 	if (f->yields) {                   /* other fetches come first */
 		f->room = true;
@@ -64,7 +64,7 @@ static int fetch_pass(struct fetch *f, struct slice piece)
 	size_t used = 0, left;
 	uint8_t *held;
 
-	if (!f->paused && fetch_take(f, (const uint8_t *)piece.at, piece.len, &used))
+	if (!f->halted && fetch_take(f, (const uint8_t *)piece.at, piece.len, &used))
 		return -1;
 	if (!(left = piece.len - used))
 		return 0;
@@ -98,12 +98,12 @@ void fetch_go_on(struct fetch *f)
 {
 	size_t used;
 
-	if (!f->paused)
+	if (!f->halted)
 		return;
 	if (fetch_take(f, f->held + f->held_at, f->held_len - f->held_at, &used))
 		return;
 	f->held_at += used;
-	if (f->paused)
+	if (f->halted)
 		return;
 	free(f->held);
 	f->held = NULL;
@@ -144,7 +144,7 @@ static void fetch_end_body(struct fetch *f, struct slice piece, size_t left)
 	}
 	if (piece.len && fetch_pass(f, piece))
 		return;
-	if (!f->paused)
+	if (!f->halted)
 		fetch_finish(f);
 	else {
 		lease_end(&f->lease, &f->conn, f->reusable);
@@ -173,7 +173,7 @@ int fetch_parse_body(struct fetch *f, const char *data, size_t len)
 
 int fetch_read_body(struct fetch *f)
 {
-	for (int i = 0; i < FETCH_READS_PER_EVENT && !f->paused; i++) {
+	for (int i = 0; i < FETCH_READS_PER_EVENT && !f->halted; i++) {
 		uint8_t *buf = loop_scratch(fetch_loop(f));
 		size_t most = bodies_share(LOOP_SCRATCH_BYTES);
 		ssize_t n = conn_read(f->conn, buf, most);

@@ -11,7 +11,7 @@
 
 enum { FETCH_INTERIMS_MAX = 16 };
 
-static int fetch_head_fetch_leave(struct fetch *f)
+static int fetch_end_unread(struct fetch *f)
 {
 	f->reusable = fetch_skip_body(f);
 	fetch_end(f);
@@ -46,7 +46,7 @@ static int fetch_ask_hooks(struct fetch *f)
 		return 0;
 	case FETCH_ANSWERED:
 		fetch_tell_kept(f);
-		return fetch_head_fetch_leave(f);
+		return fetch_end_unread(f);
 	case FETCH_UNCONDITIONAL:
 		return fetch_unconditionally(f);
 	case FETCH_NO_MEMORY:

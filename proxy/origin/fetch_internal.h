@@ -1,5 +1,6 @@
-/* Owns what the files of a fetch share: fetch.c has its life (connection, request, timers, ends), fetch_head.c the
- * response's head, fetch_body.c its body, fetch_alone.c fetches without readers, fetch_redirect.c redirects.
+/* Owns what the files of a fetch share: fetch.c has its life (connection, request, timers, ends), fetch_pool.c its
+ * memory, fetch_head.c the response's head, fetch_body.c its body, fetch_alone.c fetches without readers,
+ * fetch_redirect.c redirects, fetch_pause.c pauses.
  * Must not know: who else runs fetches. Invariant: once a function says that the fetch has ended, nothing of the fetch
  * is touched. */
 #ifndef UTFEED_PROXY_ORIGIN_FETCH_INTERNAL_H
@@ -28,7 +29,7 @@ struct fetch {
 	bool blocked;                  /* the socket took no more of the request */
 	/* reading has stopped, because the object is full or other fetches have their turn; bytes are held, or the
 	 * decoder has output */
-	bool paused;
+	bool halted;
 	bool yields;                   /* it is for other fetches' turn; no reader holds the body up */
 	bool complete;                 /* the message has ended; bytes held still have to go through */
 	bool sent;                     /* all of the request is out */
@@ -89,8 +90,16 @@ struct fetch_pool {
 	size_t n_alone, n_waiting;
 };
 
-/* fetch.c */
+/* fetch_pool.c */
 struct loop *fetch_loop(struct fetch *);
+/* A fetch of the pool, or a spare one; NULL: out of memory. */
+struct fetch *fetch_new(struct fetch_pool *, size_t max_fields);
+void fetch_free(struct fetch *);
+/* Called before the reference to the object is dropped: the hooks may still have to take the object out of those in
+ * flight. */
+void fetch_end_hooks(struct fetch *);
+
+/* fetch.c */
 /* fetch_enter() is the one way from phase to phase; fetch_end() is the one way out: no more events come, and the memory
  * is freed at the end of the turn. */
 void fetch_enter(struct fetch *, enum fetch_phase);

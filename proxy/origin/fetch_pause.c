@@ -173,7 +173,7 @@ void fetch_tell_failed(struct fetch *f)
 	if (!fetch_tells(f) || f->judged)
 		return;
 	/* A reader that takes nothing holds up the body, and not the origin. */
-	if (f->phase == FETCH_BODY && f->paused && !f->yields)
+	if (f->phase == FETCH_BODY && f->halted && !f->yields)
 		return;
 	/* A parent proxy that cannot be reached is not the origin. */
 	if (f->parent && f->phase == FETCH_CONNECT && why != FAILURE_PARENT_REFUSED && what != PAUSES_MOVED &&
