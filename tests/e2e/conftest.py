@@ -13,6 +13,7 @@ import pytest
 import schema
 from certs import Authority
 from clock import Clock
+from parents import Parent
 from peers import Canary, Origin, TlsOrigin
 from preload import build
 from proxy import BINARY, SANITIZER, Utfeed
@@ -108,6 +109,13 @@ def another():
 def shares(request):
     """A test that starts a utfeed of its own shares no origin either: at its end that utfeed may ask once more."""
     return request.path.name in SHARED_BY_TESTS and "proxy" in request.fixturenames
+
+
+@pytest.fixture
+def parent():
+    """A parent proxy of the test's own."""
+    with contextlib.closing(Parent()) as made:
+        yield made
 
 
 @pytest.fixture

@@ -23,6 +23,14 @@ def pass_on(source, sink):
         pass
 
 
+def join(*ends):
+    """Each of two connections gets what comes from the other one."""
+    for sock in ends:
+        sock.settimeout(None)
+    for source, sink in (ends, ends[::-1]):
+        threading.Thread(target=pass_on, args=(source, sink), daemon=True).start()
+
+
 class Parent(Origin):
     def __init__(self, *host):
         super().__init__(*host)
@@ -40,10 +48,7 @@ class Parent(Origin):
         if size:
             upstream.send_apart(answer[:-1], size)
         upstream.send(answer[-1:] if size else answer)
-        for sock in ends:
-            sock.settimeout(None)
-        for source, sink in (ends, ends[::-1]):
-            threading.Thread(target=pass_on, args=(source, sink), daemon=True).start()
+        join(*ends)
         return upstream.request
 
     def close(self):
@@ -53,25 +58,33 @@ class Parent(Origin):
                 sock.close()
 
 
-class Tinyproxy:
-    """A running one that asks for user:secret."""
+class Running:
+    """A program of the system that serves at self.port, once it accepts connections."""
 
-    def __init__(self, folder):
-        if not shutil.which("tinyproxy"):
-            pytest.skip("no tinyproxy")
-        self.port = server_port()
-        conf = folder / "tinyproxy.conf"
-        conf.write_text(f'Port {self.port}\nListen 127.0.0.1\nTimeout 60\nMaxClients 50\nBasicAuth user secret\n')
-        self.process = subprocess.Popen(["tinyproxy", "-d", "-c", str(conf)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    def __init__(self, port, command, *arguments):
+        if not shutil.which(command):
+            pytest.skip(f"no {command}")
+        self.port = port
+        self.process = subprocess.Popen([command, *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         until = time.monotonic() + TIMEOUT
         while True:
             try:
                 socket.create_connection(("127.0.0.1", self.port)).close()
                 return
             except ConnectionRefusedError:
-                assert self.process.poll() is None and time.monotonic() < until, "tinyproxy does not start"
+                assert self.process.poll() is None and time.monotonic() < until, f"{command} does not start"
                 time.sleep(0.01)
 
     def close(self):
         self.process.terminate()
         self.process.wait(TIMEOUT)
+
+
+class Tinyproxy(Running):
+    """Asks for user:secret."""
+
+    def __init__(self, folder):
+        port = server_port()
+        conf = folder / "tinyproxy.conf"
+        conf.write_text(f'Port {port}\nListen 127.0.0.1\nTimeout 60\nMaxClients 50\nBasicAuth user secret\n')
+        super().__init__(port, "tinyproxy", "-d", "-c", str(conf))

@@ -1,17 +1,10 @@
 """SOCKS5 servers (RFC 1928, RFC 1929): a scripted one whose tunnels lead to a chosen Origin, and microsocks."""
-import shutil
 import socket
 import struct
-import subprocess
-import threading
-import time
 
-import pytest
-
-from parents import pass_on
+from parents import Running, join
 from peers import Origin
 from ports import server_port
-from wire import TIMEOUT
 
 GRANTED = b"\5\0\0\1\x7f\0\0\1\0\0"
 
@@ -68,10 +61,7 @@ class Socks(Origin):
         self.ends.append(other)
         for at in range(0, len(answer), size or len(answer)):
             sock.sendall(answer[at:at + (size or len(answer))])
-        for end in (sock, other):
-            end.settimeout(None)
-        for source, sink in ((sock, other), (other, sock)):
-            threading.Thread(target=pass_on, args=(source, sink), daemon=True).start()
+        join(sock, other)
         return asked
 
     def close(self):
@@ -80,24 +70,9 @@ class Socks(Origin):
             sock.close()
 
 
-class Microsocks:
-    """A running one that asks for user:secret."""
+class Microsocks(Running):
+    """Asks for user:secret."""
 
     def __init__(self):
-        if not shutil.which("microsocks"):
-            pytest.skip("no microsocks")
-        self.port = server_port()
-        self.process = subprocess.Popen(["microsocks", "-i", "127.0.0.1", "-p", str(self.port), "-u", "user", "-P", "secret"],
-                                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        until = time.monotonic() + TIMEOUT
-        while True:
-            try:
-                socket.create_connection(("127.0.0.1", self.port)).close()
-                return
-            except ConnectionRefusedError:
-                assert self.process.poll() is None and time.monotonic() < until, "microsocks does not start"
-                time.sleep(0.01)
-
-    def close(self):
-        self.process.terminate()
-        self.process.wait(TIMEOUT)
+        port = server_port()
+        super().__init__(port, "microsocks", "-i", "127.0.0.1", "-p", str(port), "-u", "user", "-P", "secret")

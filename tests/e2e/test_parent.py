@@ -22,13 +22,6 @@ ALLOW = ("--allow", f"{NAME}:*")
 
 
 @pytest.fixture
-def parent():
-    made = Parent()
-    yield made
-    made.close()
-
-
-@pytest.fixture
 def secure(authority, tls_origin):
     """A TLS origin that is NAME."""
     return tls_origin(server_context(authority.issue(NAME, names=f"DNS:{NAME}")), NAME)
@@ -91,14 +84,18 @@ def test_https(through, parent, secure, way):
     assert proxy.counters()["parent_tunnels"] == 1
 
 
-def test_https_to_an_impostor(through, parent, tls_origin, authority):
-    """A parent that connects elsewhere is no way in."""
+def leads_to_an_impostor(proxy, parent, tls_origin, authority):
+    """The parent connects to another origin than the one that was asked for: its certificate tells."""
     other = tls_origin(server_context(authority.issue("other", names="DNS:other.invalid")), NAME)
-    client = through().client().ask(f"/{other.url}/f")
+    client = proxy.client().ask(f"/{other.url}/f")
     parent.connected(other)
     assert not other.refused()
     got = client.response()
     assert got.status == 502 and error_of(got) == "tls_certificate_error"
+
+
+def test_https_to_an_impostor(through, parent, tls_origin, authority):
+    leads_to_an_impostor(through(), parent, tls_origin, authority)
 
 
 SECRET = "s%3Acr%40t"

@@ -5,7 +5,6 @@ import subprocess
 import pytest
 
 from feeds import SMALL
-from parents import Parent
 from proxy import BINARY
 from test_admin import Admin
 from wire import TIMEOUT, message
@@ -13,13 +12,6 @@ from wire import TIMEOUT, message
 FEED = message("200 OK", "Content-Type: application/xml", body=SMALL)
 NAME = "feeds.invalid"
 SECRET = "hunter2"
-
-
-@pytest.fixture
-def parent():
-    made = Parent()
-    yield made
-    made.close()
 
 
 def secret(folder, text, mode=0o600):

@@ -1,5 +1,7 @@
 """SOCKS5 as the parent proxy (socks5h, RFC 1928 and 1929): http and https by tunnels, names looked up behind it alone; what the guard still
 promises; a server that refuses, errs, lies or is away."""
+import contextlib
+
 import pytest
 
 from certs import server_context
@@ -8,7 +10,7 @@ from ports import server_port
 from socks import GRANTED, Microsocks, Socks
 from test_connect import read
 from test_faults import error_of
-from test_parent import FEED, NAME, WAYS, details
+from test_parent import FEED, NAME, WAYS, details, leads_to_an_impostor
 from wire import message
 
 ALLOW = ("--allow", f"{NAME}:*", "--allow", "127.0.0.1:*")
@@ -17,9 +19,8 @@ SECRET = "s%3Acr%40t"
 
 @pytest.fixture
 def socks():
-    made = Socks()
-    yield made
-    made.close()
+    with contextlib.closing(Socks()) as made:
+        yield made
 
 
 def url_of(server, user=""):
@@ -69,12 +70,7 @@ def test_https(through, socks, secure, way):
 
 
 def test_https_to_an_impostor(through, socks, tls_origin, authority):
-    other = tls_origin(server_context(authority.issue("other", names="DNS:other.invalid")), NAME)
-    client = through().client().ask(f"/{other.url}/f")
-    socks.connected(other)
-    assert not other.refused()
-    got = client.response()
-    assert got.status == 502 and error_of(got) == "tls_certificate_error"
+    leads_to_an_impostor(through(), socks, tls_origin, authority)
 
 
 @pytest.mark.parametrize("url, asked", [("http://127.0.0.1:81/", (1, "127.0.0.1", 81)), ("http://[2001:db8::7]:8080/", (4, "2001:db8::7", 8080)),

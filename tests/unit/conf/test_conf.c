@@ -1,6 +1,7 @@
 /* Owns the cases of the option table: every option from every source, precedence, the file format, messages, printing, reload.
  * Must not know: what the proxy does with a value. Invariant: an option without a row in `values` fails. */
 #include "conf/conf_internal.h"
+#include "tests/unit/conf/printed.h"
 #include "tests/unit/unit.h"
 
 #include <ctype.h>
@@ -524,18 +525,6 @@ static void file_errors(void)
 	CU_ASSERT_EQUAL(conf_file_parse(conf, "via = a\0b\n", 10, "f", no_variables, &error), -1);
 	CU_ASSERT_STRING_EQUAL(error.text, "f:1: a zero byte; allowed: text");
 	conf_free(&conf);
-}
-
-static char *printed(void (*print)(FILE *, const struct conf *), const struct conf *conf)
-{
-	char *text = NULL;
-	size_t len;
-	FILE *out = open_memstream(&text, &len);
-
-	CU_ASSERT_PTR_NOT_NULL_FATAL(out);
-	print(out, conf);
-	fclose(out);
-	return text;
 }
 
 /* Values with variables: ${HOST} is h, ${EMPTY} empty, ${TRICKY} full of what the format knows. */

@@ -1,6 +1,7 @@
 /* Owns the cases of the gateway as a route, of the defaults by way, and of the former names of its options.
  * Must not know: what the options do. Invariant: each row names its rule. */
 #include "conf/conf_internal.h"
+#include "tests/unit/conf/printed.h"
 #include "tests/unit/unit.h"
 
 #include <stdlib.h>
@@ -130,12 +131,7 @@ static void prints(void)
 
 	if (!UNIT_ROW(conf != NULL, "%s", error.text))
 		return;
-	char *text = NULL;
-	size_t len;
-	FILE *out = open_memstream(&text, &len);
-	CU_ASSERT_PTR_NOT_NULL_FATAL(out);
-	conf_dump(out, conf);
-	fclose(out);
+	char *text = printed(conf_dump, conf);
 	const char *gateway = strstr(text, "\n[gateway]\n");
 	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
 		UNIT_ROW(gateway && strstr(gateway, lines[i]), "%s", lines[i]);
