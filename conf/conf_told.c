@@ -1,4 +1,4 @@
-/* Owns what origins are told by option: of who asks them, and fields that each request has.
+/* Owns the options that say what origins learn: the name and contact of the operator, and the fields of each request.
  * Must not know: where it stands in a request, which fields utfeed writes itself.
  * Invariant: a contact URL can stand in a comment of User-Agent, and a field in a head; no message has anything of a
  * field's value. */

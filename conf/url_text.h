@@ -5,8 +5,8 @@
 
 #include <stddef.h>
 
-/* The text with each byte beyond ASCII as %XX, which the caller frees. NULL: there is none, it is not valid UTF-8, or
- * there is no memory; then the text should be judged as it is. */
+/* The text with each byte beyond ASCII as %XX, which the caller frees. NULL: the text has no such byte, is not valid
+ * UTF-8, or memory ran out; then it should be judged as it is. */
 char *url_text_encode(const char *text, size_t len, size_t *out_len);
 /* Writes the bytes of text, each of them beyond ASCII as %XX, so that they end before `end`; text may lie in the same
  * memory, not behind it. Returns where they begin. */

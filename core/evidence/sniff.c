@@ -84,7 +84,7 @@ static enum sniff sniff_document(const struct evidence *e)
 
 enum {
 	SNIFF_BINARY_WINDOW = CONTAINER_WINDOW,
-	SNIFF_CONTROLS = 16     /* one of so many bytes is a control character where they are not text */
+	SNIFF_CONTROLS = 16     /* bytes are not text if at least one in 16 is a control character */
 };
 
 /* White space, and the escapes of ISO 2022, are text. */

@@ -229,7 +229,7 @@ static int deliver_cors(const struct lookup *l, struct delivery *f)
 
 static int deliver_choose(struct lookup *l, struct object *o, struct object_head *head, struct delivery *f)
 {
-	bool kept = l->source == SOURCE_STORED || l->source == SOURCE_SUBSTITUTED;
+	bool from_store = l->source == SOURCE_STORED || l->source == SOURCE_SUBSTITUTED;
 	struct conditional_stored stored;
 	struct byte_range range;
 	enum range_answer what;
@@ -237,7 +237,7 @@ static int deliver_choose(struct lookup *l, struct object *o, struct object_head
 	f->head = head;
 	f->content_length = object_content_length(o);
 	f->offset = 0;
-	deliver_lines(l, o, kept, f);
+	deliver_lines(l, o, from_store, f);
 	lookup_count(l);
 	if (l->slow.queue)
 		loop_disarm(l->ctx->loop, &l->slow);
@@ -259,7 +259,7 @@ static int deliver_choose(struct lookup *l, struct object *o, struct object_head
 	case CONDITIONAL_PROCEED:
 		break;
 	}
-	if (kept && l->ranged)
+	if (from_store && l->ranged)
 		return deliver_part(l, head, f);
 	if (l->request->method != METHOD_GET || head->status != 200 || object_phase(o) != OBJECT_DONE)
 		return 0;

@@ -116,9 +116,9 @@ int fill_judge(struct fill *, const struct http_msg *, int status, enum storable
 /* Notes in the object whom the response is for (own: only for the request that began the fill), and its freshness in
  * l->fresh. -1: out of memory. */
 int fill_admit(struct fill *, const struct http_msg *, bool own, struct object *) __attribute__((warn_unused_result));
-/* Whether the response must not replace the good one which is stored: an error, and whatever else is no feed where a
- * feed is kept. Where none is, a 404 or 410 that names a lifetime may: the origin says that there is nothing any more,
- * and for how long. */
+/* Whether the response must not replace the good one which is stored: it is an error, or a feed is kept and it is not
+ * one. If no feed is kept, a 404 or 410 that names a lifetime may: the origin says that there is nothing any more, and
+ * for how long. */
 bool fill_keeps_good(struct fill *, const struct http_msg *);
 /* A response under this key came that finds no room: where the feed that is kept stands there, it is stale from now on,
  * and true: it stays. */
@@ -151,8 +151,8 @@ enum fetch_choice fill_refresh(struct fill *, const struct fetch_answer *, struc
 bool fill_keeps_feed(struct fill *);
 /* Whether the status refuses what the client's own credentials ask for. */
 bool fill_is_refusal(const struct fill *, int status);
-/* Answers with the stored response in the place of what the origin said, where that is allowed. status 0: it gave no
- * response; no_feed: it gave one that is no feed. False: it is not. */
+/* Answers with the stored response in the place of the origin's, if that is allowed. status 0: the origin gave no
+ * response; no_feed: it gave one that is not a feed. False: it is not allowed. */
 bool fill_serve_stale(struct fill *, struct object *, int status, bool no_feed);
 /* Adds If-None-Match and If-Modified-Since from what the origin sent with the stored response (RFC 9111 section 4.3.1).
  * -1: out of memory. */

@@ -1,5 +1,5 @@
-/* Owns how long a response is fresh and kept, as far as its body has a say: what a feed says of itself, since when it
- * has been the same, and that what is no feed has neither floor nor hints. Must not know: the store.
+/* Owns how long a response is fresh and kept, as far as that depends on its body: the hints of a feed, and since when
+ * it has been the same. A response that is not a feed has neither floor nor hints. Must not know: the store.
  * Invariant: a body that was not examined may be a feed; what is known only at its end changes nothing before. */
 #include "proxy/cache/fill_internal.h"
 
@@ -7,7 +7,7 @@
 
 enum lifetime_body { BODY_UNKNOWN, BODY_FEED, BODY_OTHER };
 
-/* What the body is, as far as it was examined. */
+/* The kind of the body, as far as it was examined. */
 static enum lifetime_body lifetime_body(struct object *body)
 {
 	struct verdict v;

@@ -1,5 +1,5 @@
-/* Owns the remembered redirects of a fetch: which ones it teaches, which ones it may use, and what became of the places
- * to which they led.
+/* Owns the remembered redirects of a fetch: those that it teaches, those that it may use, and how the places did to
+ * which they led.
  * Must not know: the table (moves.h), how redirects are followed. Source: RFC 9110 sections 15.4.2 and 15.4.9, RFC 9111
  * sections 4 and 5.2.1. Invariant: nothing is learned from, or used for, a request with credentials or cookies. */
 #include "proxy/cache/fill_internal.h"

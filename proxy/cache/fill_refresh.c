@@ -238,8 +238,8 @@ static bool fill_may_serve_stale(struct fill *l, int status)
 	    freshness_request(&own, &l->request.says, &l->params.freshness), fill_now(l));
 }
 
-/* The kept feed is for everybody who waits, whomever the origin's answer would have been for. What was purged meanwhile
- * answers nobody. */
+/* The kept feed is for all clients that wait, even if the origin's answer was for one of them alone. A feed that was
+ * purged meanwhile answers nobody. */
 bool fill_serve_stale(struct fill *l, struct object *o, int status, bool no_feed)
 {
 	struct entry *e = l->params.entry;

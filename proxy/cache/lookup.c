@@ -181,11 +181,11 @@ enum lookup_step lookup_kept(struct lookup *l, int status)
 	struct entry_clock clock = lookup_entry_clock(l, l->entry);
 
 	lookup_hit(l, l->entry, &clock);
-	lookup_tell_kept(l, status);
+	lookup_set_kept(l, status);
 	return LOOKUP_DELIVER;
 }
 
-void lookup_tell_kept(struct lookup *l, int fwd_status)
+void lookup_set_kept(struct lookup *l, int fwd_status)
 {
 	l->status = (struct cache_status){ .kept = true, .fwd = FWD_STALE, .fwd_status = fwd_status, .detail = "kept" };
 }
@@ -463,7 +463,7 @@ void lookup_follow(struct lookup *l, struct object_reader *r, struct object_head
 	l->status.stored = report->stored;
 	l->why = report->failure;
 	if (report->kept)
-		lookup_tell_kept(l, report->fwd_status);
+		lookup_set_kept(l, report->fwd_status);
 	object_follow(r, head);
 }
 

@@ -47,7 +47,7 @@ enum lookup_step lookup_hit(struct lookup *, struct entry *, const struct entry_
 bool lookup_has_kept(const struct lookup *);
 enum lookup_step lookup_kept(struct lookup *, int status);
 /* Says that the kept feed answers. fwd_status: what the origin said; 0: nothing, or it was not asked. */
-void lookup_tell_kept(struct lookup *, int fwd_status);
+void lookup_set_kept(struct lookup *, int fwd_status);
 
 /* lookup_origin.c */
 enum lookup_step lookup_step_collapse(struct lookup *);

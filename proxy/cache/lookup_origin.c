@@ -42,24 +42,20 @@ static enum backoff_answer lookup_waits_for(struct lookup *l, struct failure *f)
  * (RFC 9111 section 4.2.4). */
 static enum lookup_step lookup_pause(struct lookup *l, const struct failure *f)
 {
-	struct entry_clock clock;
+	bool kept = lookup_has_kept(l);
+	struct entry_clock clock = { 0 };
 
 	stats_add(loop_stats(l->ctx->loop), STAT_BACKOFF_REFUSALS, 1);
 	l->paused = true;
 	l->why = f->before;
-	if (lookup_has_kept(l)) {
-		stats_add(loop_stats(l->ctx->loop), STAT_PAUSE_KEPT, 1);
-		return lookup_kept(l, f->received_status);
-	}
-	if (l->entry) {
+	if (l->entry)
 		clock = lookup_entry_clock(l, l->entry);
-		if (freshness_if_error(&l->entry->freshness, l->cc, clock.now)) {
-			stats_add(loop_stats(l->ctx->loop), STAT_PAUSE_KEPT, 1);
-			return lookup_hit(l, l->entry, &clock);
-		}
+	if (!kept && !(l->entry && freshness_if_error(&l->entry->freshness, l->cc, clock.now))) {
+		l->object = local_reply_failure(l->ctx, f);
+		return LOOKUP_DELIVER;
 	}
-	l->object = local_reply_failure(l->ctx, f);
-	return LOOKUP_DELIVER;
+	stats_add(loop_stats(l->ctx->loop), STAT_PAUSE_KEPT, 1);
+	return kept ? lookup_kept(l, f->received_status) : lookup_hit(l, l->entry, &clock);
 }
 
 static void lookup_on_slow(struct timer *t)

@@ -58,7 +58,7 @@ enum answer_outcome lookup_answer(const struct lookup *l)
 
 int64_t lookup_next_fetch(const struct lookup *l, const struct object *o)
 {
-	if (l->status.kept)            /* the next request asks, or the next one behind a pause */
+	if (l->status.kept) /* the next request asks, or the next one behind a pause */
 		return 0;
 	switch (l->source) {
 	case SOURCE_STORED:
@@ -96,8 +96,8 @@ static int64_t lookup_good(const struct lookup *l, const struct object_report *r
 	return l->source == SOURCE_STORED || l->source == SOURCE_SUBSTITUTED ? l->freshness.response_time : r->came;
 }
 
-/* What the origin gives for this request, where that is a failure: *status or *why. What it refuses a client's own
- * credentials is that client's. */
+/* Whether the origin failed, with *status or *why. A refusal of a client's own credentials concerns that client
+ * alone. */
 static bool lookup_failed(const struct lookup *l, const struct object_report *r, int *status, enum failure_kind *why)
 {
 	*status = r->fwd_status;

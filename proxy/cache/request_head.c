@@ -202,8 +202,8 @@ static void add_private_fields(struct text *t, const struct http_msg *m, const s
 		text_printf(t, "%s: %s\r\n", own->items[i].name, own->items[i].value);
 }
 
-/* Adds the proxies that the request came through, and name behind them; NULL: without it. What others write in CDN-Loop
- * goes along in any case. */
+/* Adds the proxies that the request came through, and name behind them; NULL: without it. Others' members of CDN-Loop
+ * always go along. */
 static void add_passes(struct text *t, const struct http_msg *m, const struct target *target, const char *name)
 {
 	bool loop = target->route->cdn_loop;          /* RFC 8586 */

@@ -67,7 +67,7 @@ enum header_id http_header_id(const char *name, size_t len);
 enum header_request http_header_request(enum header_id);
 /* Whether an origin may take a field of that name, whose id and name these are, for one that is treated specially here,
  * because it frames, authorises or tells variants apart. "Content_Length" is one to an origin that makes variables of
- * fields (RFC 3875 section 4.1.18), or takes every character that is no letter or digit for a hyphen. */
+ * fields (RFC 3875 section 4.1.18), or takes all but letters and digits for hyphens. */
 bool http_header_is_disguised(enum header_id, struct slice name);
 enum header_response http_header_response(enum header_id);
 

@@ -19,8 +19,8 @@ struct raw_target {
 /* The part of a piece that is of the target and has bytes beyond ASCII. */
 struct raw_part { size_t at, len, beyond; };
 
-/* Reads the next piece of a request, which begins behind the one before. False: the target is not valid UTF-8. What
- * stands before or behind the target is left alone. */
+/* Reads the next piece of a request, which begins behind the one before. False: the target is not valid UTF-8. The
+ * bytes before and behind the target are left alone. */
 bool raw_target_read(struct raw_target *, const char *piece, size_t len, struct raw_part *);
 /* Writes that part of the piece as %XX; what is behind it moves. There is room for 2 * beyond bytes more. */
 void raw_target_encode(char *piece, size_t len, const struct raw_part *);

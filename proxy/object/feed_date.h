@@ -1,5 +1,5 @@
-/* Owns reading the dates of items in feeds: RFC 822 as RSS has it, with what publishers make of it, and the profile of
- * ISO 8601 that Atom and Dublin Core have (RFC 3339, W3C-DTF). Pure. Must not know: elements. */
+/* Owns reading the dates of items in feeds. RSS has those of RFC 822, which publishers write loosely; Atom and Dublin
+ * Core have a profile of ISO 8601 (RFC 3339, W3C-DTF). Pure. Must not know: elements. */
 #ifndef UTFEED_PROXY_OBJECT_FEED_DATE_H
 #define UTFEED_PROXY_OBJECT_FEED_DATE_H
 
@@ -8,7 +8,7 @@
 
 #include "proxy/base/slice.h"
 
-/* Seconds since the epoch. A zone that is missing or not known counts as GMT. False: it is no date. */
+/* Seconds since the epoch. A zone that is missing or not known counts as GMT. False: it is not a date. */
 bool feed_date_read(struct slice, int64_t *seconds);
 
 #endif

@@ -40,8 +40,8 @@ void feeds_seen_free(struct feeds_seen **);
  * not fit are left out. */
 void feeds_seen_note(struct feeds_seen *, size_t worker, const void *hint, struct slice url,
     const struct feed_answer *);
-/* What is stored of the URL, or of all URLs that begin so, is gone, or is another's since now_us: until the next answer
- * it is not known when they must be fetched again, nor whether they are kept. By any thread. */
+/* Since now_us the stored response of the URL, or of all URLs that begin so, is gone or was replaced. Until the next
+ * answer nobody knows when these must be fetched again, nor whether they are kept. By any thread. */
 void feeds_seen_outdate(struct feeds_seen *, struct slice url, bool prefix, uint64_t now_us);
 /* Whether a kept feed answers in the place of the origin, as far as answers told. now: seconds since the epoch. */
 bool feed_is_kept(const struct feed_seen *, int64_t now);

@@ -2,8 +2,8 @@
  * need the room.
  * Must not know: what is remembered, the time.
  * Invariant: no entry leaves for a new one while another site has more of them. A site is what one owner can have many
- * names of: the last two labels of a host, or the 64 bits of an IPv6 network. So who can make up URLs or hosts pushes
- * out others of the same kind, and of these first those that are not proven. */
+ * names of: the last two labels of a host, or the 64 bits of an IPv6 network. So if somebody makes up URLs or
+ * hosts, entries of the same site go, and first those that are not proven. */
 #ifndef UTFEED_PROXY_ORIGIN_BACKOFF_TABLE_H
 #define UTFEED_PROXY_ORIGIN_BACKOFF_TABLE_H
 
@@ -34,7 +34,7 @@ struct backoff_entry {
 	uint16_t status;               /* that the origin gave; 0: none came */
 	uint32_t saved;                /* requests that the pause kept from the origin */
 	uint64_t began_ms, until_ms;   /* the pause; until_ms 0: none since the last success */
-	uint64_t probe, probe_until_ms;        /* who asks first behind the pause; 0: nobody yet */
+	uint64_t probe, probe_until_ms;        /* the request that asks first behind the pause; 0: none yet */
 	/* when it was asked last, or will be; and how long that was after the time before; 0: not known */
 	uint64_t asked_ms, gap_ms;
 	uint64_t space_ms, spaced_ms;  /* of a host: the interval that was learned, and when */

@@ -44,9 +44,9 @@ struct settings {
 };
 
 /* One reference. Takes over conf. NULL: its certificates, keys or origin-fields cannot be used, or out of memory
- * (logged); conf stays the caller's. former: those that a reload replaces. What of conf cannot be used then stays as it
- * was (tls_set_new()), routes with a name go on with their counts, and clients with what they have asked; called before
- * anybody serves under the new ones. NULL: at start. */
+ * (logged); conf stays the caller's. former: the settings that a reload replaces. Certificates of conf that cannot be
+ * used then stay as they were (tls_set_new()). Routes with a name keep their counts, and clients their rates. Called
+ * before anybody serves under the new ones. NULL: at start. */
 struct settings *settings_new(struct conf *, unsigned generation, struct settings *former);
 struct settings *settings_ref(struct settings *);
 void settings_unref(struct settings **);               /* sets it to NULL; it may be NULL already */

@@ -1,7 +1,7 @@
 /* Owns feeding arbitrary bytes to proxy/http/raw_target.c, as a connection would. Input: a byte that says how long the pieces are, then
  * the request.
- * Invariants: refused or not, and what the request becomes, do not depend on the pieces; what was added is %XX for the bytes that it
- * stands for, and nothing else changed; of a target that was read to its end no byte is beyond ASCII. */
+ * Invariants: the verdict and the request that comes out do not depend on the pieces. Each %XX that was added stands for the byte that
+ * was there, and nothing else changed. A target that was read to its end has no byte beyond ASCII. */
 #include "proxy/http/raw_target.h"
 
 #include <stdlib.h>

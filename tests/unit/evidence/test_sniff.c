@@ -262,7 +262,7 @@ static void steady_answers(void)
 	CU_ASSERT_FALSE(container_may_come((const uint8_t *)"<", 1));
 }
 
-/* Under a type of XML: bytes of no known file that are no text, and text that has control characters in it. */
+/* Under a type of XML: bytes that are neither text nor a known kind of file, and text with control characters in it. */
 static void binary(void)
 {
 	enum { LEN = 2000 };

@@ -1,4 +1,4 @@
-/* Owns the cases of proxy/http/cdn_loop.c. Invariant: each row names its rule (RFC 8586 where no other is named). */
+/* Owns the cases of proxy/http/cdn_loop.c. Invariant: each row names its rule (of RFC 8586, unless it names another). */
 #include "proxy/http/cdn_loop.h"
 #include "tests/unit/heads.h"
 #include "tests/unit/unit.h"

@@ -129,7 +129,7 @@ static void growing(void)
 	CU_ASSERT_FALSE(t.failed);
 }
 
-/* What is no tag gets one of our own: well-formed, weak, the same for the same text, another one for another. */
+/* A value that is not a tag gets one of our own: well-formed and weak; it differs if the value differs. */
 static void malformed(void)
 {
 	static const struct { const char *rule, *upstream; } cases[] = {

@@ -1,5 +1,5 @@
-/* Owns the cases of proxy/object/feed_date.c: dates of items as RFC 822 and ISO 8601 have them, and as publishers write them.
- * Invariant: each row names its rule; all good dates are the same second but where a row says otherwise. */
+/* Owns the cases of proxy/object/feed_date.c: dates of items as RFC 822 and ISO 8601 define them, and as publishers write them.
+ * Invariant: each row names its rule; all good dates are the same second unless a row says otherwise. */
 #include "proxy/object/feed_date.h"
 #include "tests/unit/unit.h"
 

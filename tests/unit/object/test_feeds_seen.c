@@ -122,7 +122,7 @@ static void bounded(void)
 	feeds_seen_free(&f);
 }
 
-/* What a purge or a reload ends is not told any more, whatever is noted of requests that came before it. */
+/* A purge or a reload ends the state of a feed. Notes of earlier requests do not bring it back. */
 static void outdated(void)
 {
 	static const struct { const char *rule, *url; bool prefix; bool ends; } cases[] = {
