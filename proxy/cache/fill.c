@@ -204,7 +204,7 @@ static enum fetch_choice fill_on_head(void *arg, const struct fetch_answer *answ
 		l->head.way = RESPONSE_FOREIGN;
 	if (l->params.entry && m->status == 304 && answer->conditional)
 		return fill_refresh(l, answer, o);
-	if (fill_serve_stale(l, o, m->status, false))
+	if (fill_serve_stale(l, o, m->status, answer->astray))
 		return FETCH_ANSWERED;
 	l->needs_feed = m->status / 100 == 2 && fill_keeps_feed(l);
 	if (fill_plan_storing(l, answer, o, &storable))

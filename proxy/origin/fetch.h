@@ -49,6 +49,7 @@ struct fetch_answer {
 	bool cookies;                  /* a request carried cookies that a redirect had set: nobody else's answer */
 	const char *url;               /* at which the response was found */
 	bool redirected;               /* redirects led there */
+	bool astray;                   /* a redirect that leads nowhere, where redirects are followed */
 };
 
 /* A redirect that is followed. The URLs last as long as the fetch. */

@@ -36,7 +36,8 @@ static int fetch_ask_hooks(struct fetch *f)
 {
 	const struct fetch_answer answer = { .msg = &f->msg, .upstream = { f->head.bytes, f->msg.head_len },
 		.conditional = f->conditional, .cookies = f->cookies,
-		.url = f->url.bytes, .redirected = f->trail.n > 1 };
+		.url = f->url.bytes, .redirected = f->trail.n > 1,
+		.astray = f->request.redirects.hops && f->msg.status / 100 == 3 && f->msg.status != 304 };
 
 	switch (f->hooks.head ? f->hooks.head(f->hooks.arg, &answer, f->object) : FETCH_GO_ON) {
 	case FETCH_NEEDS_FEED:

@@ -95,6 +95,10 @@ FAILURES = {
     "a 206 that nobody asked for": (lambda _: page("Content-Range: bytes 0-1/9", body=b"ab", status="206 Partial Content"), 206),
     "a redirect to a 404": (lambda _: message("302 Found", "Location: /gone"), 404),
     "a permanent redirect to a page": (lambda _: message("301 Moved", "Location: /login", FRESH), 200),
+    "a redirect to what is no http": (lambda _: message("302 Found", "Location: ftp://example.org/f"), 302),
+    "a redirect to no URL": (lambda _: message("301 Moved", "Location: http://[", FRESH), 301),
+    "a redirect to nowhere": (lambda _: message("308 Moved", FRESH), 308),
+    "several choices": (lambda _: message("300 Multiple Choices", "Content-Type: text/html", body=HTML), 300),
     "redirects in a circle": (lambda request: message("302 Found", f"Location: {request.target}"), None),
 }
 
@@ -113,6 +117,14 @@ def test_every_failure_gives_the_kept_feed(way, site, failure):
     assert get.proxy.counters()["cache_kept"] == 4
     site["/f"] = feed(OLD, body=NEW)
     assert get("/f").body == NEW
+
+
+def test_a_redirect_comes_through_where_none_is_followed(way, site):
+    get = way("--redirects", "0")
+    site["/f"] = feed(OLD)
+    assert get("/f").body == GOOD
+    site["/f"] = message("302 Found", "Location: ftp://example.org/f")
+    assert (get("/f").status, get("/f")["Location"]) == (302, "ftp://example.org/f")
 
 
 @pytest.mark.parametrize("failure", ["403", "404 that names a lifetime", "a page that stays fresh", "a page that may not be stored", "no head at all"])
