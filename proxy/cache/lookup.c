@@ -337,6 +337,7 @@ static enum lookup_step lookup_step_parts(struct lookup *l)
 void lookup_clear(struct lookup *l)
 {
 	memset(l, 0, offsetof(struct lookup, cc));
+	l->slow.queue = NULL;
 	l->target.to.path = NULL;
 }
 
