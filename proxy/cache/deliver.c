@@ -44,20 +44,53 @@ static void deliver_lines(struct lookup *l, struct object *o, bool stored, struc
 	f->lines[t.failed ? 0 : t.len] = '\0';
 }
 
-static struct object_head *deliver_make_head(const struct object_head *from, int status, const char *const *names,
-    bool keep)
+/* A head of that text, which it takes over. NULL: out of memory. */
+static struct object_head *deliver_take_head(struct text *t, int status)
 {
 	struct object_head *h = object_head_new();
-	struct text t = { 0 };
 
-	text_printf(&t, "HTTP/1.1 %d %s\r\n", status, http_reason_phrase(status));
-	head_text_copy(&t, (struct slice){ from->bytes, from->len }, names, keep);
-	if (!h || !(h->bytes = text_take(&t, &h->len))) {
-		text_free(&t);
+	if (!h || !(h->bytes = text_take(t, &h->len))) {
+		text_free(t);
 		object_head_unref(&h);
 		return NULL;
 	}
 	h->status = status;
+	return h;
+}
+
+/* Puts that text in the place of the head that goes out; the body stays as it is. -1: out of memory. */
+static int deliver_replace_head(struct delivery *f, struct text *t)
+{
+	const struct object_head *from = f->head;
+	struct object_head *h = deliver_take_head(t, from->status);
+
+	if (!h)
+		return -1;
+	h->no_body = from->no_body;
+	h->content_length = from->content_length;
+	h->gzip = from->gzip;
+	h->coded = from->coded;
+	h->etag_end = (uint32_t)head_text_etag_end((struct slice){ h->bytes, h->len });
+	object_head_unref(&f->head);
+	f->head = h;
+	return 0;
+}
+
+static void deliver_begin(struct text *t, int status)
+{
+	text_printf(t, "HTTP/1.1 %d %s\r\n", status, http_reason_phrase(status));
+}
+
+static struct object_head *deliver_make_head(const struct object_head *from, int status, const char *const *names,
+    bool keep)
+{
+	struct object_head *h;
+	struct text t = { 0 };
+
+	deliver_begin(&t, status);
+	head_text_copy(&t, (struct slice){ from->bytes, from->len }, names, keep);
+	if (!(h = deliver_take_head(&t, status)))
+		return NULL;
 	h->no_body = status == 304;
 	h->content_length = -1;
 	return h;
@@ -140,26 +173,18 @@ static void deliver_add_location(struct text *t, const struct lookup *l, struct 
 static int deliver_lead(const struct lookup *l, struct delivery *f)
 {
 	static const char *const replaced[] = { "location", NULL };
-	struct slice location;
-	struct object_head *h;
+	struct slice from = { f->head->bytes, f->head->len }, location;
 	struct text t = { 0 };
 
 	if (l->target.mode != TARGET_GATEWAY || !deliver_leads(f->head->status))
 		return 0;
-	location = head_text_get((struct slice){ f->head->bytes, f->head->len }, "location");
+	location = head_text_get(from, "location");
 	if (!location.at)
 		return 0;
-	if (!(h = deliver_make_head(f->head, f->head->status, replaced, false)))
-		return -1;
-	text_add(&t, h->bytes, h->len);
+	deliver_begin(&t, f->head->status);
+	head_text_copy(&t, from, replaced, false);
 	deliver_add_location(&t, l, location);
-	free(h->bytes);
-	h->bytes = text_take(&t, &h->len);
-	h->content_length = f->head->content_length;
-	h->no_body = f->head->no_body;
-	object_head_unref(&f->head);
-	f->head = h;
-	return h->bytes ? 0 : -1;
+	return deliver_replace_head(f, &t);
 }
 
 static int deliver_range(const struct object_head *from, enum range_answer what, const struct byte_range *range,
@@ -204,27 +229,12 @@ static bool deliver_keeps(struct slice name)
  * page, so no stored head has them. */
 static int deliver_cors(const struct lookup *l, struct delivery *f)
 {
-	const struct object_head *from = f->head;
-	struct object_head *h = object_head_new();
 	struct text t = { 0 };
 
-	text_printf(&t, "HTTP/1.1 %d %s\r\n", from->status, http_reason_phrase(from->status));
-	head_text_copy_if(&t, (struct slice){ from->bytes, from->len }, deliver_keeps);
+	deliver_begin(&t, f->head->status);
+	head_text_copy_if(&t, (struct slice){ f->head->bytes, f->head->len }, deliver_keeps);
 	cors_add(&t, lookup_cors(l), l->request->msg);
-	if (!h || !(h->bytes = text_take(&t, &h->len))) {
-		text_free(&t);
-		object_head_unref(&h);
-		return -1;
-	}
-	h->status = from->status;
-	h->no_body = from->no_body;
-	h->content_length = from->content_length;
-	h->gzip = from->gzip;
-	h->coded = from->coded;
-	h->etag_end = (uint32_t)head_text_etag_end((struct slice){ h->bytes, h->len });
-	object_head_unref(&f->head);
-	f->head = h;
-	return 0;
+	return deliver_replace_head(f, &t);
 }
 
 static int deliver_choose(struct lookup *l, struct object *o, struct object_head *head, struct delivery *f)

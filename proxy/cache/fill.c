@@ -162,7 +162,7 @@ static int fill_plan_storing(struct fill *l, const struct fetch_answer *answer, 
 	 * one. */
 	if (l->ranged && !part && m->status != 200)
 		*storable = STORABLE_STATUS;
-	/* Whom the site takes the owner of its cookie for, it knows alone. */
+	/* Only the site knows whose cookie it is. */
 	if (answer->cookies)
 		*storable = STORABLE_COOKIE;
 	l->apart = storable_lasts(*storable) || fill_is_too_large(l, m);

@@ -221,7 +221,7 @@ bool fill_keeps_feed(struct fill *l)
 
 bool fill_is_refusal(const struct fill *l, int status)
 {
-	return l->params.credentials && status >= 401 && status <= 403;
+	return l->params.credentials && http_status_refuses(status);
 }
 
 static bool fill_may_keep(struct fill *l, int status, bool no_feed)

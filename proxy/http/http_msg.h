@@ -35,6 +35,12 @@ struct http_field {
 	bool hop;                      /* named by Connection: hop by hop in this message */
 };
 
+/* Whether a status may be about the credentials of a request (RFC 9110 sections 15.5.2 to 15.5.4). */
+static inline bool http_status_refuses(int status)
+{
+	return status >= 401 && status <= 403;
+}
+
 enum http_method { METHOD_OTHER, METHOD_GET, METHOD_HEAD, METHOD_CONNECT, METHOD_TRACE };
 
 struct http_msg {

@@ -137,7 +137,7 @@ static void fetch_pause_as(struct fetch *f, enum fetch_pauses what, struct backo
 /* Whether the status is meant for the client whose credentials went along. */
 static bool fetch_is_refusal(const struct fetch *f)
 {
-	return f->request.credentials && !f->private_gone && f->msg.status >= 401 && f->msg.status <= 403;
+	return f->request.credentials && !f->private_gone && http_status_refuses(f->msg.status);
 }
 
 void fetch_tell_head(struct fetch *f)
