@@ -56,7 +56,7 @@ void fill_moves_add(struct fill *l, const struct fetch_hop *hop)
 
 /* How long the redirect is remembered, in seconds. If it names no lifetime, its lifetime is the longest time that the
  * route allows, from now on. */
-static int64_t fill_keeps_redirect(const struct fill *l, struct freshness *f)
+static int64_t fill_redirect_valid_s(const struct fill *l, struct freshness *f)
 {
 	int64_t left;
 
@@ -79,7 +79,7 @@ void fill_learn(struct fill *l, const struct fetch_hop *hop, bool storable, stru
 	if (!l->params.moves.max_s)
 		return;
 	if (storable && permanent && !hop->cookies && !http_msg_is_for_client(hop->msg))
-		learned.keep_s = (uint32_t)fill_keeps_redirect(l, f);
+		learned.valid_s = (uint32_t)fill_redirect_valid_s(l, f);
 	learned.freshness = *f;
 	moves_learn(fill_moves_table(l), &scope, &learned, &now);
 }

@@ -22,7 +22,7 @@ struct moves_entry {
 	size_t bytes;
 	uint64_t since_ms;             /* when it was seen first, by the monotonic clock */
 	struct moves_clock learned;    /* when it came last */
-	uint32_t keep_s;               /* from then on; 0: it has to be asked again */
+	uint32_t valid_s;              /* from then on; 0: it has to be asked again */
 	struct freshness freshness;
 	/* in text, each with a NUL behind it; vary and variant NULL: it does not vary */
 	const char *url, *to, *vary, *variant;
@@ -136,7 +136,8 @@ static struct moves_entry *moves_valid(struct moves *m, const struct moves_scope
 {
 	struct moves_entry *e = moves_entry_of(m, s, url);
 
-	return e && e->generation == s->generation && moves_age_s(e, now) < e->keep_s && is_of_variant(e, s) ? e : NULL;
+	return e && e->generation == s->generation && moves_age_s(e, now) < e->valid_s && is_of_variant(e, s) ?
+	    e : NULL;
 }
 
 /* False: out of memory. */
@@ -226,7 +227,7 @@ static void moves_inherit(struct moves_entry *e, const struct moves_entry *forme
 void moves_learn(struct moves *m, const struct moves_scope *s, const struct move_learned *l,
     const struct moves_clock *now)
 {
-	struct moves_entry *e = l->keep_s ? moves_make(s, l) : NULL, *former;
+	struct moves_entry *e = l->valid_s ? moves_make(s, l) : NULL, *former;
 	bool learned = false;
 
 	if (!e && moves_is_idle(m))
@@ -238,7 +239,7 @@ void moves_learn(struct moves *m, const struct moves_scope *s, const struct move
 		e->scope = s->hash;
 		e->generation = s->generation;
 		e->status = l->status;
-		e->keep_s = l->keep_s;
+		e->valid_s = l->valid_s;
 		e->freshness = l->freshness;
 		e->learned = *now;
 		e->since_ms = now->steady_ms;
@@ -266,7 +267,7 @@ void moves_note(struct moves *m, const struct moves_scope *s, const char *url, e
 		moves_drop(m, e);
 	else if (e) {
 		e->served = event == MOVE_SERVED;
-		e->keep_s = event == MOVE_FAILED ? 0 : e->keep_s;
+		e->valid_s = event == MOVE_FAILED ? 0 : e->valid_s;
 	}
 	pthread_mutex_unlock(&m->lock);
 }

@@ -30,7 +30,7 @@ struct moves_scope {
 struct move_learned {
 	const char *url, *to;
 	int status;
-	uint32_t keep_s;               /* how long; 0: it is forgotten */
+	uint32_t valid_s;              /* how long; 0: it is forgotten */
 	struct freshness freshness;
 	struct slice vary;             /* names as vary_names() writes them; at NULL: it does not vary */
 	unsigned purges;               /* moves_purges() when the fetch began */

@@ -21,11 +21,11 @@ static struct moves_scope scope_of(uint64_t hash, unsigned generation, const cha
 	return (struct moves_scope){ hash, generation, slice(sent) };
 }
 
-static void learn(struct moves *m, struct moves_scope s, const char *url, const char *to, uint32_t keep_s, const char *vary,
+static void learn(struct moves *m, struct moves_scope s, const char *url, const char *to, uint32_t valid_s, const char *vary,
     struct moves_clock now)
 {
-	const struct move_learned l = { .url = url, .to = to, .status = 301, .keep_s = keep_s, .vary = slice(vary),
-		.freshness = { .response_time = now.wall_s, .lifetime_s = keep_s }, .purges = moves_purges(m) };
+	const struct move_learned l = { .url = url, .to = to, .status = 301, .valid_s = valid_s, .vary = slice(vary),
+		.freshness = { .response_time = now.wall_s, .lifetime_s = valid_s }, .purges = moves_purges(m) };
 
 	moves_learn(m, &s, &l, &now);
 }
@@ -136,7 +136,7 @@ static void purged_meanwhile(void)
 	struct moves *m = moves_new();
 	struct moves_scope s = scope_of(1, 1, "");
 	const struct moves_clock now = { 1, 1 };
-	struct move_learned l = { .url = "http://a/", .to = "http://b/", .status = 308, .keep_s = 9, .purges = moves_purges(m) };
+	struct move_learned l = { .url = "http://a/", .to = "http://b/", .status = 308, .valid_s = 9, .purges = moves_purges(m) };
 
 	moves_purge(m, PURGE_URL, "http://z/", 9);
 	moves_learn(m, &s, &l, &now);
@@ -144,7 +144,7 @@ static void purged_meanwhile(void)
 	l.purges = moves_purges(m);
 	moves_learn(m, &s, &l, &now);
 	CU_ASSERT_EQUAL(moves_count(m), 1);
-	l.keep_s = 0;
+	l.valid_s = 0;
 	moves_learn(m, &s, &l, &now);
 	CU_ASSERT_TRUE(moves_is_idle(m));
 	moves_free(&m);
@@ -222,7 +222,7 @@ static void bounded(void)
 /* ---- the model ---- */
 
 enum { URLS = 6, SCOPES = 2, SENT = 2 };
-struct model { bool there, varies, served; int to, sent; uint32_t keep_s; uint64_t at_s, since_s; };
+struct model { bool there, varies, served; int to, sent; uint32_t valid_s; uint64_t at_s, since_s; };
 
 static const char *const sent_lines[SENT] = { "User-Agent: a\r\n", "User-Agent: b\r\n" };
 
@@ -234,14 +234,14 @@ static uint32_t next_number(uint32_t *seed, uint32_t below)
 
 static const struct model *model_find(const struct model *e, int sent, uint64_t now_s)
 {
-	return e->there && now_s - e->at_s < e->keep_s && (!e->varies || e->sent == sent) ? e : NULL;
+	return e->there && now_s - e->at_s < e->valid_s && (!e->varies || e->sent == sent) ? e : NULL;
 }
 
-static void model_learn(struct model *e, int to, bool varies, int sent, uint32_t keep_s, uint64_t now_s)
+static void model_learn(struct model *e, int to, bool varies, int sent, uint32_t valid_s, uint64_t now_s)
 {
 	bool same = e->there && e->to == to;
 
-	*e = (struct model){ .there = keep_s, .varies = varies, .served = same && e->served, .to = to, .sent = sent, .keep_s = keep_s,
+	*e = (struct model){ .there = valid_s, .varies = varies, .served = same && e->served, .to = to, .sent = sent, .valid_s = valid_s,
 		.at_s = now_s, .since_s = same ? e->since_s : now_s };
 }
 
@@ -249,7 +249,7 @@ static void model_note(struct model *e, enum move_event event)
 {
 	e->there = e->there && event != MOVE_GONE;
 	e->served = event == MOVE_SERVED;
-	e->keep_s = event == MOVE_FAILED ? 0 : e->keep_s;
+	e->valid_s = event == MOVE_FAILED ? 0 : e->valid_s;
 }
 
 static void model(void)
@@ -274,11 +274,11 @@ static void model(void)
 		case 0: {
 			int leads_to = (int)next_number(&seed, 2);
 			bool varies = next_number(&seed, 2);
-			uint32_t keep_s = next_number(&seed, 4) * 10;
+			uint32_t valid_s = next_number(&seed, 4) * 10;
 
 			snprintf(to, sizeof to, "http://b/%d", leads_to);
-			learn(m, s, url, to, keep_s, varies ? "user-agent" : NULL, now);
-			model_learn(e, leads_to, varies, v, keep_s, now_s);
+			learn(m, s, url, to, valid_s, varies ? "user-agent" : NULL, now);
+			model_learn(e, leads_to, varies, v, valid_s, now_s);
 			break;
 		}
 		case 1: {
