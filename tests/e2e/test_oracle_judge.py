@@ -40,7 +40,7 @@ class Case:
         return e
 
     def judged(self, serial=1, wall=0, fields=(), forwarded=(), way=PLAIN, sent=SENT, ended=ENDED, method="GET", url=URL, how="hit", status=200, body=None,
-               age=None, extra=(), **said):
+               age=None, extra=(), cut=False, **said):
         q = Request(1, way, url, method, list(fields), dict(forwarded), moment(sent, wall))
         q.ended = moment(ended, wall)
         e = self.world.exchanges.get(serial)
@@ -49,7 +49,7 @@ class Case:
         told = {name: e.fields.get(name) for name in ("cache-control", "vary")} if e else {}
         head += [(name, value) for name, value in {**told, **said}.items() if value]
         head += [("cache-status", f"utfeed; {how}")] + ([("age", str(wall if age is None else age))] if age != "none" else []) + list(extra)
-        return [rule for rule, _, _ in judge(q, Answer(status, head, (r.raw if r else b"") if body is None else body), self.world)]
+        return [rule for rule, _, _ in judge(q, Answer(status, head, (r.raw if r else b"") if body is None else body, cut), self.world)]
 
 
 def run(setup, answer):

@@ -12,6 +12,7 @@ from certs import Authority, server_context
 from clock import Clock
 from inside import OwnCa
 from peers import Background
+from ports import server_port
 from preload import build
 from proxy import SANITIZER, Utfeed
 from stores import Redis
@@ -19,7 +20,7 @@ from stores import Redis
 from .loop import Listener, Loop, SlowRelay
 from .records import Moment
 from .wire import Client, Inside, Upstream
-from .ways import options
+from .ways import SLOTS, options, steady_options
 
 STORES = ("memory", "lmdb", "redis")
 TWO = "-two"                    # behind the name of a store: two processes share it
@@ -29,28 +30,37 @@ NO_CHECK_TIME = 0x200000        # X509_V_FLAG_NO_CHECK_TIME: the clients know no
 
 class Bench:
     """store: of STORES or SHARED. asked(upstream, method, url, fields) is called for each request that reaches an origin. secure: the origins speak
-    TLS, and who asks utfeed as a proxy is inside of a CONNECT that it opens."""
+    TLS, and who asks utfeed as a proxy is inside of a CONNECT that it opens. steady: utfeed does what issue 32 asks, and there are SLOTS pairs
+    of origins, each with an address of its own."""
 
-    def __init__(self, store, workers, asked, more=(), secure=False):
+    def __init__(self, store, workers, asked, more=(), secure=False, steady=False):
         self.loop, self.folder, self.order = Loop(), tempfile.mkdtemp(prefix="oracle"), itertools.count(1)
         # certificates are of today
         self.clock = Clock(build("clock", self.folder), os.path.join(self.folder, "now"), **({"now": int(time.time())} if secure else {}))
         self.asked, self.idle, self.redis, self.relay = asked, [], None, None
         self.two, self.proxies, self.formers, self.times, self.heir, self.heirs_place = store.endswith(TWO), [], [], [0, 0], None, 0
         self.secure, self.leaf, self.trusting = secure, None, None
-        self.origins = [Listener(self.loop, lambda loop, sock, n=n: self.accept(sock, n)) for n in (0, 1)]
-        self.options = [*options(self.base(0)), "--workers", str(workers), *self.second(store.removesuffix(TWO)), *more, *(self.opens() if secure else ())]
+        self.steady, self.passed, self.open = steady, 0, {}
+        self.origins = {}
+        for slot in range(SLOTS) if steady else (None,):
+            for n in (0, 1):
+                self.listen(n, slot)
+        self.options = [*(steady_options(self.base) if steady else options(self.base(0))), "--workers", str(workers), *self.second(store.removesuffix(TWO)), *more, *(self.opens() if secure else ())]
         self.start()
 
     def second(self, store):
         if store == "lmdb":
             os.mkdir(os.path.join(self.folder, "lmdb"))
-            return ["--cache-lmdb", os.path.join(self.folder, "lmdb"), "--cache-lmdb-bytes", "64m", "--cache-bytes", "1m"]
+            return ["--cache-lmdb", os.path.join(self.folder, "lmdb"), "--cache-lmdb-bytes", "64m", "--cache-bytes", self.memory()]
         if store == "redis":
             self.redis = Redis(shutil.which("redis-server") or "valkey-server", self.folder)
             self.relay = SlowRelay(self.loop, self.redis.port)
-            return ["--cache-redis", f"127.0.0.1:{self.relay.listener.port}", "--cache-bytes", "1m"]
-        return ["--cache-bytes", "1m"]
+            return ["--cache-redis", f"127.0.0.1:{self.relay.listener.port}", "--cache-bytes", self.memory()]
+        return ["--cache-bytes", self.memory()]
+
+    def memory(self):
+        """Little, so that much has to leave it; or so much that nothing does while a cell runs: what is kept is to be there."""
+        return "32m" if self.steady else "1m"
 
     def opens(self):
         """The options by which CONNECTs are opened."""
@@ -59,15 +69,52 @@ class Bench:
         self.trusting.verify_flags |= NO_CHECK_TIME
         return "--tls-ca-file", authority.root.cert, *own.options("127.0.0.1")
 
-    def base(self, n):
-        return f"{'https' if self.secure else 'http'}://127.0.0.1:{self.origins[n].port}"
+    # The origins
 
-    def accept(self, sock, n):
+    def listen(self, n, slot):
+        port = next(iter(self.origins.values())).port if self.origins else server_port()
+        host = "127.0.0.1" if slot is None else f"127.{20 + n}.0.{slot + 1}"
+        self.open[n, slot] = []
+        self.origins[n, slot] = Listener(self.loop, lambda loop, sock: self.accept(sock, n, slot), host, port if self.steady else 0)
+
+    def base(self, n, slot=None):
+        listener = self.origins[n, slot]
+        return f"{'https' if self.secure else 'http'}://{listener.host}:{listener.port}"
+
+    def accept(self, sock, n, slot):
         upstream = Upstream(self.loop, sock, n, self.leaf)
-        upstream.asked = lambda up, method, target, fields: self.asked(up, method, self.base(n) + target, fields)
+        upstream.asked = lambda up, method, target, fields: self.asked(up, method, self.base(n, slot) + target, fields)
+        if self.steady:
+            self.open[n, slot] = [conn for conn in self.open[n, slot] if conn.open] + [upstream]
+
+    def absent(self, n, slot):
+        """Nobody listens there any more, and connections end."""
+        self.origins[n, slot].close()
+        for conn in self.open[n, slot]:
+            if conn.open:
+                conn.close(reset=True)
+                conn.ended("reset")
+        self.open[n, slot] = []
+
+    def present(self, n, slot):
+        self.origins[n, slot].open()
+
+    # Time
 
     def moment(self):
-        return Moment(next(self.order), self.clock.now, time.monotonic() * 1000)
+        return Moment(next(self.order), self.clock.now, (time.monotonic() + self.passed) * 1000)
+
+    def passes(self, seconds):
+        """All clocks go on. Nothing may be under way."""
+        self.leave_idle()
+        self.passed += seconds
+        self.clock.at(self.clock.now - self.clock.start + seconds)
+        self.clock.ahead(self.passed)
+
+    def leave_idle(self):
+        for client in self.idle:
+            client.close()
+        self.idle = []
 
     # utfeed's life
 
@@ -90,9 +137,7 @@ class Bench:
         if self.heir:
             self.turn_while(self.heir)
             self.inherit()
-        for client in self.idle:
-            client.close()
-        self.idle = []
+        self.leave_idle()
         for proxy in self.running():
             if kill:
                 proxy.process.kill()

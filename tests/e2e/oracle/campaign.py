@@ -11,15 +11,16 @@ from .bench import SHARED, STORES, TWO
 from .histories import history, of_a_proxy, of_two
 from .run import Run
 from .shrink import shrink
+from .steady import steady as failing
 
-CELLS = 24
+CELLS, STEADY_CELLS = 24, 40        # the latter wait for each other where time passes
 
 
 class Finding:
     """A wrong answer: where, and the history that it came in."""
 
-    def __init__(self, store, workers, cell, secure):
-        self.store, self.workers, self.secure, self.seed, self.wrong = store, workers, secure, cell.seed, cell.wrong
+    def __init__(self, store, workers, cell, secure, steady):
+        self.store, self.workers, self.secure, self.steady, self.seed, self.wrong = store, workers, secure, steady, cell.seed, cell.wrong
         self.history, self.trace = {"resources": cell.history["resources"], "steps": cell.happened}, cell.told()
 
     @property
@@ -28,27 +29,28 @@ class Finding:
 
     def case(self):
         """What is run again: data."""
-        return {"rule": self.rule, "store": self.store, "workers": self.workers, "secure": self.secure, "seed": self.seed, "history": self.history}
+        return {"rule": self.rule, "store": self.store, "workers": self.workers, "secure": self.secure, "steady": self.steady, "seed": self.seed, "history": self.history}
 
 
-def campaign(store, workers, seeds, seconds, answers, most=1, wanted=lambda rule: True, secure=False):
+def campaign(store, workers, seeds, seconds, answers, most=1, wanted=lambda rule: True, secure=False, steady=False):
     """(answers judged, statistics, findings): until time or answers are over, or there are most findings of wanted rules. secure: all
-    clients are inside of opened CONNECTs, or ask the gateway."""
-    run, findings, until = Run(store, workers, secure=secure), [], time.monotonic() + seconds
+    clients are inside of opened CONNECTs, or ask the gateway. steady: publishers fail, and utfeed does what issue 32 asks."""
+    run, findings, until = Run(store, workers, secure=secure, steady=steady), [], time.monotonic() + seconds
 
     def over(cell):
         run.cells.discard(cell)
         if cell.wrong and wanted(cell.wrong[0][0]):
-            findings.append(Finding(store, workers, cell, secure))
+            findings.append(Finding(store, workers, cell, secure, steady))
         if len(findings) < most and time.monotonic() < until and run.answers < answers:
             begin()
 
     def begin():
         seed = next(seeds)
-        made = of_two(history(seed), seed) if store.endswith(TWO) else history(seed)
+        made = failing(seed) if steady else history(seed)
+        made = of_two(made, seed, "steady" if steady else "plain") if store.endswith(TWO) else made
         run.add(seed, of_a_proxy(made) if secure else made, seed, over)
     try:
-        for _ in range(CELLS):
+        for _ in range(STEADY_CELLS if steady else CELLS):
             begin()
         while run.cells and len(findings) < most and time.monotonic() < until + 90:
             run.turn()
@@ -68,6 +70,7 @@ def arguments():
     parser.add_argument("--skip", default="", help="rules whose wrong answers are passed over")
     parser.add_argument("--only", default="", help="rules whose wrong answers alone count")
     parser.add_argument("--inside", action="store_true", default=bool(os.environ.get("ORACLE_INSIDE")), help="of https origins, inside of CONNECTs")
+    parser.add_argument("--steady", choices=("on", "off", "both"), default=os.environ.get("ORACLE_STEADY", "both"), help="publishers that fail, and issue 32")
     parser.add_argument("--no-shrink", action="store_true")
     parser.add_argument("--out", help="a file for the findings, as JSON, one a line")
     return parser.parse_args()
@@ -75,7 +78,7 @@ def arguments():
 
 def told(finding):
     """In words, with its history as data."""
-    return "\n".join([f"WRONG {finding.store}, {finding.workers} workers{', inside of CONNECT' * finding.secure}, seed {finding.seed}", *(
+    return "\n".join([f"WRONG {finding.store}, {finding.workers} workers{', inside of CONNECT' * finding.secure}{', steady' * finding.steady}, seed {finding.seed}", *(
         f"  {rule} ({section}): {words}" for rule, section, words in finding.wrong), *("  " + line for line in finding.trace[-40:]), json.dumps(finding.case())])
 
 
@@ -84,19 +87,20 @@ def main():
     gc.set_threshold(100_000, 50, 100)      # records live as long as their history: there is little to collect
     seed = args.seed or random.SystemRandom().randrange(1, 1 << 32)
     seeds = itertools.count(seed * 1000)
-    places = [(store, int(workers)) for store in args.stores.split(",") for workers in args.workers.split(",")]
+    kinds = {"on": (True,), "off": (False,), "both": (False, True)}[args.steady if not args.inside else "off"]
+    places = [(store, int(workers), steady) for store in args.stores.split(",") for workers in args.workers.split(",") for steady in kinds]
     total, began, findings, statistics = 0, time.monotonic(), [], {}
     print(f"oracle: seed {seed}", flush=True)
-    for i, (store, workers) in enumerate(places):
+    for i, (store, workers, steady) in enumerate(places):
         share = (args.seconds - (time.monotonic() - began)) / (len(places) - i)
         at = time.monotonic()
         count, stats, found = campaign(store, workers, seeds, share, (args.answers - total) // (len(places) - i), args.findings,
-                                      lambda rule: rule not in args.skip.split(",") and (not args.only or rule in args.only.split(",")), args.inside)
+                                      lambda rule: rule not in args.skip.split(",") and (not args.only or rule in args.only.split(",")), args.inside, steady)
         total += count
         findings += found
         for name, n in stats.items():
             statistics[name] = statistics.get(name, 0) + n
-        print(f"oracle: {store}, {workers} workers: {count} answers in {time.monotonic() - at:.1f} s, {len(found)} wrong", flush=True)
+        print(f"oracle: {store}, {workers} workers{', steady' * steady}: {count} answers in {time.monotonic() - at:.1f} s, {len(found)} wrong", flush=True)
         for finding in found:
             print("\n" + told(finding if args.no_shrink else shrink(finding)), flush=True)
             if args.out:

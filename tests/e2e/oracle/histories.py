@@ -27,6 +27,7 @@ VALUES = {
 ON_304 = ({}, {}, {"cookie": True}, {"cc": "no-store"}, {"cc": "private"}, {"vary": "X-User"}, {"vary": "*"}, {"vary": "Accept-Language"},
           {"hop": True}, {"etag": "other"}, {"cc": None}, {"cc": "max-age=600"}, {"cookie": True, "cc": "max-age=0"})
 WISHES = ("no-cache", "no-store", "max-age=0", "max-age=10", "min-fresh=30", "max-stale", "max-stale=20", "only-if-cached", "stale-if-error=60")
+ALONE = ("restart", "pass")         # what is a step of its own
 TICKS = (1, 1, 4, 6, 6, 20, 61, 400)
 
 
@@ -193,14 +194,14 @@ def history(seed):
     return Maker(seed).history()
 
 
-def of_two(made, seed):
+def of_two(made, seed, way="plain"):
     """The same history, with more purges, and takeovers in the middle."""
     chance = random.Random(seed)
     for step in made["steps"]:
-        if chance.random() < 0.2 and step[0]["do"] != "restart":
+        if chance.random() < 0.2 and step[0]["do"] not in ALONE:
             how = chance.choice(("url", "url", "url", "prefix", "prefix", "url, soft") * 3 + ("host", "all"))
-            step.append({"do": "purge", "way": "plain", "to": chance.randrange(len(made["resources"])), "how": how, "at": chance.choice((0, 2, 5, 10, 20, 30))})
-        if chance.random() < 0.004 and step[0]["do"] != "restart":
+            step.append({"do": "purge", "way": way, "to": chance.randrange(len(made["resources"])), "how": how, "at": chance.choice((0, 2, 5, 10, 20, 30))})
+        if chance.random() < 0.004 and step[0]["do"] not in ALONE:
             step.append({"do": "takeover", "at": chance.choice((0, 5, 20))})
     return made
 

@@ -188,12 +188,15 @@ class Conn:
 class Listener:
     """make(loop, socket) for each connection that comes."""
 
-    def __init__(self, loop, make):
-        self.loop, self.make = loop, make
-        self.sock = socket.create_server(("127.0.0.1", 0), backlog=1024)
+    def __init__(self, loop, make, host="127.0.0.1", port=0):
+        self.loop, self.make, self.host, self.port = loop, make, host, port
+        self.open()
+
+    def open(self):
+        self.sock = socket.create_server((self.host, self.port), backlog=1024)
         self.sock.setblocking(False)
         self.port = self.sock.getsockname()[1]
-        loop.watch(self.sock, self.ready)
+        self.loop.watch(self.sock, self.ready)
 
     def ready(self, _):
         for _ in range(16):

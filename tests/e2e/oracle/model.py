@@ -7,110 +7,23 @@ cannot be known exactly at the end that speaks for the cache.
 import gzip
 import re
 
+from .policy import HEURISTIC, Policy, Way, alike, directives, policies, seconds
+from .promises import asked_again, away, broken_pause, failed, is_pause, loses, may_fail, may_pause, misses, second_probe, told_kept, troubles, waits, wrong_pause
 from .records import LATE_MS
 
 NEVER_STORED = {206, 304, 407, 412, 416, 428, 429, 431, 511}
-HEURISTIC = {200, 203, 204, 300, 301, 308, 404, 405, 410, 414, 451, 501}       # RFC 9110 section 15.1
 UNSAFE = {"POST", "PUT", "DELETE", "PATCH"}
-PREFERENCES = {"accept", "accept-language", "accept-charset"}
-ERROR_MAX_S, HEURISTIC_MAX_S = 60, 86400
 SERIAL = re.compile(rb"S(\d+)[ <]")       # a slice may end within a number
 ALIKE = ("authorization", "cookie", "accept-language", "user-agent", "accept", "x-user", "x-api-key", "from")
 
 
-class Way:
-    """A way in, and what its operator promised: floor_s (freshness-floor), stale_s (stale-if-error), which fields are keyed."""
-
-    def __init__(self, name, floor_s=0, stale_s=0, keyed=(), follows=False, private=()):
-        self.name, self.floor_s, self.stale_s, self.keyed, self.follows, self.private = name, floor_s, stale_s, keyed, follows, private
-
-
-def directives(value):
-    """{"max-age": "60", "no-cache": None}; of two alike the first counts."""
-    found = {}
-    for name, argument in re.findall(r'([!#$%&\'*+.^_`|~\w-]+)(?:="?([^",]*)"?)?', value or ""):
-        found.setdefault(name.lower(), argument or None)
-    return found
-
-
-def seconds(cc, name):
-    """None: not there. What is no number is a time that is over (section 4.2.1)."""
-    if name not in cc:
-        return None
-    return min(int(cc[name]), 1 << 31) if (cc[name] or "").isdigit() else 0
-
-
-class Policy:
-    """The fields of a response that say who may have it and how long: its own, or of a 304 those that it leaves as they were."""
-
-    def __init__(self, status, fields):
-        self.status, self.fields = status, fields
-        self.targeted = "cdn-cache-control" in fields
-        self.cc = directives(fields["cdn-cache-control" if self.targeted else "cache-control"]) if self.targeted or \
-            "cache-control" in fields else {}
-        self.vary = sorted({name.strip().lower() for name in fields.get("vary", "").split(",")} - {"", "accept-encoding"})
-        self.no_cache = "no-cache" in self.cc
-        self.revalidates = "must-revalidate" in self.cc or "proxy-revalidate" in self.cc
-        self.no_stale = self.revalidates or self.no_cache or "s-maxage" in self.cc
-
-    def named(self):
-        """The lifetime that the response names; None: none (section 4.2.1)."""
-        for name in ("s-maxage", "max-age"):
-            if name in self.cc:
-                return seconds(self.cc, name)
-        return None if self.targeted or "expires" not in self.fields else max(0, self.fields["expires"] - self.fields["date"])
-
-    def lifetime(self, way):
-        named, status = self.named(), self.status
-        if named is None:
-            named = 0
-            if (status in HEURISTIC or "public" in self.cc) and "last-modified" in self.fields:
-                named = min((self.fields["date"] - self.fields["last-modified"]) // 10, HEURISTIC_MAX_S)        # section 4.2.2
-            if status == 200 or 300 <= status < 400:
-                named = max(named, way.floor_s)
-        return min(named, ERROR_MAX_S) if status >= 400 else named
-
-    def window(self, name, ours):
-        """RFC 5861; after no-cache and must-revalidate there is none."""
-        if self.no_cache or self.revalidates:
-            return 0
-        told = seconds(self.cc, name)
-        return told if told is not None else 0 if "s-maxage" in self.cc else ours
-
-
-def policies(e, world):
-    """As e left them. What a 304 does not say stays as any former exchange of that representation said it (section 3.2)."""
-    if e.status != 304:
-        return [Policy(e.status, e.fields)]
-    former = [x for x in world.at(e.url) if x.n < e.n and x.status == 200 and x.version == e.version]
-    merged = {}
-    for x in former:
-        fields = {**x.fields, **{name: value for name, value in e.fields.items() if name != "set-cookie"}}
-        fields.pop("set-cookie", None)
-        if "set-cookie" in e.fields:
-            fields["set-cookie"] = e.fields["set-cookie"]
-        merged[str(sorted(fields.items(), key=str))] = Policy(200, fields)
-    return list(merged.values()) or [Policy(200, e.fields)]
-
-
-def normal(name, value):
-    """A field's value as section 4.1 lets it be compared; None: absent, which is unlike empty."""
-    if value is None:
-        return None
-    members = [member.strip() for member in value.split(",")]
-    return ",".join("".join(member.lower().split()) if name in PREFERENCES else member for member in members)
-
-
-def alike(q, request, names):
-    """The first of names in which what would be sent for q differs from request; None: none does."""
-    return next((name for name in names if normal(name, q.forwarded.get(name)) != normal(name, request.get(name))), None)
-
-
 class Use:
-    """One exchange e under policy p used for request q: what each row of USE asks. last: of a redirect, the exchange that it led to."""
+    """One exchange e under policy p used for request q: what each row of USE asks. a: the answer; last: of a redirect, the exchange that it
+    led to."""
 
-    def __init__(self, q, e, p, world, collapsed=False, last=None):
-        self.q, self.e, self.p, self.world, self.hop = q, e, p, world, bool(last)
+    def __init__(self, q, a, e, p, world, last=None):
+        self.q, self.a, self.e, self.p, self.world, self.hop = q, a, e, p, world, bool(last)
+        collapsed = a is not None and "collapsed" in a.own_status()
         self.cc = directives(", ".join(q.all("cache-control")))
         if not q.all("cache-control") and any("no-cache" in value for value in q.all("pragma")):
             self.cc = {"no-cache": None}        # section 5.4
@@ -143,11 +56,21 @@ class Use:
 
     def staleness(self):
         """At least so many seconds past its lifetime; negative: fresh. A soft purge ends the lifetime (utfeed-operating(7) PURGE)."""
-        lifetime, past = self.p.lifetime(self.q.way), self.age()
+        lifetime, past = self.p.lifetime(self.q.way, self.hop), self.age()
         for r in self.world.removals:
             if r.soft and r.ended and r.covers(self.q.url) and self.e.asked.seq < r.sent.seq and r.ended.seq < self.q.sent.seq:
                 lifetime = min(lifetime, max(0, r.ended.wall - self.e.asked.wall) + int(self.e.fields.get("age", 0)))
         return past - lifetime
+
+    def confirmed(self):
+        """At least so long ago, in seconds, the origin said so."""
+        return max(0, self.q.sent.wall - (self.over or self.q.sent).wall)
+
+    def kept(self):
+        """The last good feed answers while its origin fails, and says so (issue 32 parts 1 and 4)."""
+        keep_s, (told, status) = self.p.keeps(self.q.way), told_kept(self.a)
+        since = self.confirmed() if self.p.no_cache else min(self.confirmed(), self.staleness())
+        return told and (self.hop or self.p.feed) and since < keep_s and status in may_fail(self.q, self.world)
 
     def spared(self):
         """RFC 5861 section 4: an error is worse than what is stale."""
@@ -156,6 +79,8 @@ class Use:
 
     def errs(self):
         """The origin failed while q waited, or had asked for a pause."""
+        if away(self.q, self.world) or may_pause(self.q, self.world):
+            return True
         for x in self.world.exchanges.values() if self.q.way.follows else self.world.at(self.q.url):
             if x.fails and x.asked.seq < self.q.ended.seq and (not x.delivered or x.delivered.seq > self.q.sent.seq):
                 return True
@@ -176,7 +101,7 @@ SINGLE = (
     ("cookie", "utfeed-operating(7) CACHE", lambda u: "cookie" in u.e.request),
     ("cookie-asks", "utfeed-operating(7) CACHE", lambda u: "cookie" in u.q.forwarded),
     ("set-cookie", "utfeed-operating(7) CACHE", lambda u: "set-cookie" in u.p.fields and "public" not in u.p.cc and not u.p.named() and not u.hop and
-     u.e.status != 304 and u.q.way.name != "gateway"),       # which gives Set-Cookie to nobody
+     u.e.status != 304 and not u.q.way.drops_own),
     ("status", "RFC 9111 3", lambda u: u.e.status in NEVER_STORED - {304, 206}),
     # what an origin that fails says, all who wait for it may hear (utfeed-operating(7) CACHE)
     ("no-lifetime", "RFC 9111 3", lambda u: not (u.joined and u.e.status >= 500) and u.p.named() is None and "public" not in u.p.cc and u.p.status not in HEURISTIC and not u.hop),
@@ -214,11 +139,11 @@ def removed(u):
 
 
 def validated(u):
-    return u.p.no_cache and not u.joined and f"exchange {u.e.n} says no-cache, and nobody asked again"
+    return u.p.no_cache and not u.joined and not u.kept() and f"exchange {u.e.n} says no-cache, and nobody asked again"
 
 
 def wished(u):
-    if u.joined or u.q.way.name == "calm":
+    if u.joined or u.q.way.calm or u.confirmed() < u.q.way.reload_floor_s or u.kept():      # issue 32 part 5
         return None
     if "no-cache" in u.cc:
         return f"the client said no-cache, exchange {u.e.n} was over by then"
@@ -240,9 +165,9 @@ def fresh(u):
         return None
     if past < u.p.window("stale-while-revalidate", 0):
         return None
-    if u.spared():
+    if u.spared() or u.kept():
         return None
-    return f"exchange {u.e.n} has been stale for {past} s (lifetime {u.p.lifetime(u.q.way)})"
+    return f"exchange {u.e.n} has been stale for {past} s (lifetime {u.p.lifetime(u.q.way, u.hop)})"
 
 
 USE = (
@@ -255,11 +180,11 @@ USE = (
 )
 
 
-def misuse(q, e, world, collapsed=False, last=None):
+def misuse(q, a, e, world, last=None):
     """What is wrong with using e for q; None: nothing, under one of the policies it may have."""
     wrong = None
     for p in policies(e, world):
-        u = Use(q, e, p, world, collapsed, last)
+        u = Use(q, a, e, p, world, last)
         wrong = single(u)
         for name, section, check in () if wrong else USE:
             words = check(u)
@@ -271,14 +196,14 @@ def misuse(q, e, world, collapsed=False, last=None):
     return wrong
 
 
-def chain(q, e, world, url=None, seen=()):
+def chain(q, a, e, world, url=None, seen=()):
     """Whether redirects that may be used for q lead from its URL to e's; None: they do (section 4: each hop is a response of its own)."""
     url, wrong = url or q.url, ("url", "RFC 9111 4", f"a response of {e.url} for {q.url}")
     if url == e.url:
         return None
     for hop in world.at(url):
         if hop.location and hop.location not in seen and hop.asked.seq < e.asked.seq:
-            bad = misuse(q, hop, world, last=e) or chain(q, e, world, hop.location, (*seen, url))
+            bad = misuse(q, a, hop, world, last=e) or chain(q, a, e, world, hop.location, (*seen, url))
             if not bad:
                 return None
             wrong = (f"hop-{bad[0]}" if not bad[0].startswith("hop-") and bad[0] != "url" else bad[0], bad[1], bad[2])
@@ -350,11 +275,13 @@ def wrong_age(q, a, e, _):
 
 def wrong_cookie(q, a, e, value, world):
     """Section 7.3, utfeed-operating(7) CACHE: the exchange's own, to the client alone that asked for it."""
+    if q.way.drops_own:
+        return "cookie-dropped", "utfeed-operating(7) CACHE", f"{value} by a way that gives it to nobody"
     if e.fields.get("set-cookie") != value:
         return "cookie-of-another", "RFC 9111 7.3", f"{value}, and exchange {e.n} said {e.fields.get('set-cookie')}"
     if "collapsed" in a.own_status():
         return "cookie-joined", "RFC 9111 7.3", f"{value}: a joined response with Set-Cookie"
-    if not Use(q, e, Policy(e.status, e.fields), world).own():
+    if not Use(q, a, e, Policy(e.status, e.fields), world).own():
         return "cookie-of-another", "RFC 9111 7.3", f"{value} of exchange {e.n} to another"
     return None
 
@@ -382,25 +309,41 @@ def mistold(q, a, e, world):
     return not (a.get("x-encoding-rule") or "none").startswith("none") and not told & {"accept-encoding", "*"} and "a feed without Vary: Accept-Encoding"
 
 
-def own_words(q, a):
+def own_words(q, a, world):
     """An answer of utfeed's own holds nothing of any origin's."""
     if a.all("set-cookie") or SERIAL.search(a.body) or a.get("x-url"):
         return [("own-words", "utfeed-operating(7) HEADER FIELDS", f"an answer of utfeed's own with {a.fields} {a.body[:80]}")]
     if a.status < 300 and q.method != "PURGE":
         return [("own-words", "utfeed-operating(7) HEADER FIELDS", f"{a.status}, and no exchange says so")]
-    return []
+    failed(q, a, world)
+    wrongs = [("loses", "issue 32 part 1", loses(q, a, None, world)), ("pause", "issue 32 part 2", is_pause(a) and wrong_pause(q, a, world))]
+    return [wrong for wrong in wrongs if wrong[2]]
+
+
+# Each row: for what an origin must not be asked.
+ASKING = (
+    ("asked", "issue 32 part 2", broken_pause),
+    ("second-probe", "issue 32 part 2", second_probe),
+    ("moved", "issue 32 part 3", asked_again),
+)
+
+
+def judge_asking(x, world):
+    """Of exchange x, which has just reached its origin: what is wrong with asking for it now."""
+    wrongs = [(name, section, check(x, world)) for name, section, check in ASKING]
+    return [wrong for wrong in wrongs if wrong[2]]
 
 
 def judge_unchanged(q, a, world):
     """A 304 made of a stored response names it by its ETag, or by Last-Modified alone."""
-    collapsed, words = "collapsed" in a.own_status(), unasked(q, a, None, None)
+    words = unasked(q, a, None, None)
     if words:
         return [("conditional", "RFC 9110 15.4.5", words)]
     tag = re.search(r'"e(\d+)', a.get("etag") or "")
     if not tag:
         return []
     r = world.representations.get(int(tag[1]))
-    wrongs = [misuse(q, e, world, collapsed) or chain(q, e, world) for e in world.exchanges.values()
+    wrongs = [misuse(q, a, e, world) or chain(q, a, e, world) for e in world.exchanges.values()
               if r and e.answered and describes(e, r)]
     return [] if None in wrongs or not r else wrongs[:1]
 
@@ -408,6 +351,10 @@ def judge_unchanged(q, a, world):
 def note(q, a, e, world):
     """Remembers who got e, for what may be used once, and what was stored. What holds no body may leave before e is over."""
     e.used_by.add(q.n)
+    e.known = e.known or q.ended
+    met = [x for x in troubles(q, world) if x.status == told_kept(a)[1]] if told_kept(a)[0] else []
+    if len(met) == 1:
+        met[0].known, met[0].paused = met[0].known or q.ended, True
     if {"hit", "stored"} & set(a.own_status()) and not a.cut and a.status == 200 and q.method == "GET":
         world.answers[q.url].append((q, e))
     if not a.cut and q.method == "GET" and a.status not in (304, 412, 416) and (e.delivered is None or e.delivered.seq > q.ended.seq):
@@ -451,6 +398,11 @@ def other_etag(_, a, e, __):
         f"exchange {e.n} names {tag}, the stored one was {e.representation.n}"
 
 
+def miskept(q, a, e, world):
+    return told_kept(a)[0] and not any(Use(q, a, e, p, world).kept() for p in policies(e, world)) and \
+        f"a kept feed: exchange {e.n}, keep {[p.keeps(q.way) for p in policies(e, world)]} s, failures {may_fail(q, world)}"
+
+
 # Each row: what must not be wrong with a complete answer made of an exchange, whoever it is for.
 ANSWER = (
     ("conditional", "RFC 9110 15.4.5", unasked),
@@ -459,18 +411,22 @@ ANSWER = (
     ("older", "RFC 9111 4", older),
     ("told", "RFC 9111 3.2, 4.1", mistold),
     ("age", "RFC 9111 5.1", wrong_age),
+    ("kept", "issue 32 parts 1 and 4", miskept),
+    ("loses", "issue 32 part 1", loses),
+    ("waits", "issue 32 part 4", waits),
+    ("misses", "issue 32 part 4", misses),
 )
 
 
-def reached(q, e, world):
+def reached(q, a, e, world):
     if q.way.follows:
-        return chain(q, e, world)
+        return chain(q, a, e, world)
     return None if e.url == q.url else ("url", "RFC 9111 4", f"a response of {e.url} for {q.url}")
 
 
 def judge_exchange(q, a, e, world):
     """Of an answer that exchange e gave its head."""
-    wrongs = [misuse(q, e, world, "collapsed" in a.own_status()), reached(q, e, world), wrong_head(q, a, e, world)]
+    wrongs = [misuse(q, a, e, world), reached(q, a, e, world), wrong_head(q, a, e, world)]
     for name, section, check in ANSWER:
         words = check(q, a, e, world)
         wrongs.append(words and (name, section, words))
@@ -484,7 +440,7 @@ def judge(q, a, world):
         return [("framing", "RFC 9112 6", a.malformed)]
     serials = a.all("x-serial")
     if not serials:
-        return judge_unchanged(q, a, world) if a.status == 304 else own_words(q, a)
+        return judge_unchanged(q, a, world) if a.status == 304 else own_words(q, a, world)
     if len(serials) > 1:
         return [("head", "RFC 9111 3.2", f"heads mixed: {serials}")]
     e = world.exchanges.get(int(serials[0]))

@@ -2,6 +2,8 @@
 
 A resource is {"specs": [spec, ...]}; "edit" steps lead from one spec to the next, and each spec is another version of the resource.
 A spec says status, cc, cdn, vary, etag, lm, expires, age, cookie, kind, enc, items, to, retry, frame, interim, delay, slow, on304: see SPEC.
+dated: so many seconds ago its newest item was made. reply: what comes in the place of a response: "hang", "reset", "garbage"; "unasked": a 304
+to whoever asks without a condition.
 Every body names the exchange that it was made in, in each of its lines; X-Serial names it in every head, also of a 304.
 """
 import email.utils
@@ -11,28 +13,34 @@ from .records import Exchange, Representation
 SPEC = {                    # what a spec says when it says nothing
     "status": 200, "cc": None, "cdn": None, "vary": None, "etag": "strong", "lm": None, "expires": None, "age": None, "cookie": False,
     "kind": "feed", "enc": "utf-8", "items": 2, "to": None, "retry": None, "frame": "length", "interim": 0, "delay": 0, "slow": 0,
-    "on304": None, "careless": False, "static": False, "ranges": False,
+    "on304": None, "careless": False, "static": False, "ranges": False, "dated": None, "reply": None,
 }
 LETTERS = {"utf-8": "é я", "iso-8859-1": "é", "windows-1251": "я", "utf-16": "é я", "koi8-r": "я"}
+WORDS = {"hang": None, "reset": b"", "garbage": b"220 ready\r\n\r\n"}       # what leaves before the connection ends; None: nothing does
 REASONS = {200: "OK", 206: "Partial Content", 301: "Moved", 302: "Found", 304: "Not Modified", 404: "Not Found", 410: "Gone", 429: "Too Many",
            500: "Error", 503: "Unavailable"}
+CONDITIONS = {"if-none-match", "if-modified-since"}
 USERS = ("authorization", "cookie", "accept-language", "user-agent", "accept", "x-user", "x-api-key")
 
 
-def text_of(n, spec):
+def text_of(n, spec, date=""):
     """(the body as text where it is no feed, a feed's text behind its declaration)."""
+    if spec["kind"] == "empty":
+        return "", None
+    if spec["kind"] == "page":
+        return f"<!DOCTYPE html><html><head><title>Just a moment... S{n} </title></head>\n" + f"<p>S{n} line\n" * spec["items"] + "</html>\n", None
     if spec["kind"] != "feed":
         return f"S{n} line\n" * spec["items"] + f"S{n} end\n", None
-    items = f"<item><title>S{n} {LETTERS[spec['enc']]}</title></item>\n" * spec["items"]
+    items = f"<item><title>S{n} {LETTERS[spec['enc']]}</title>{date}</item>\n" * spec["items"]
     return None, f'<rss version="2.0"><channel><title>S{n} </title>\n{items}</channel></rss>\n<!-- S{n} end -->\n'
 
 
-def represent(n, url, version, spec):
+def represent(n, url, version, spec, date=""):
     """The bytes of representation n, and what utfeed makes of them."""
-    text, feed = text_of(n, spec)
+    text, feed = text_of(n, spec, date)
     if feed is None:
         raw = text.encode("ascii")
-        return Representation(n, url, version, raw, raw)
+        return Representation(n, url, version, raw, raw, False)
     raw = f'<?xml version="1.0" encoding="{spec["enc"]}"?>\n{feed}'.encode(spec["enc"])
     return Representation(n, url, version, raw, f'<?xml version="1.0" encoding="UTF-8"?>\n{feed}'.encode())
 
@@ -81,6 +89,9 @@ class Resource:
         spec = self.spec()
         e = Exchange(next(self.serials), self.url, method, request, asked)
         e.version, e.status = self.version, spec["status"]
+        if spec["reply"] in WORDS and method == "GET":
+            e.status, e.complete = 0, False
+            return e, "", WORDS[spec["reply"]], spec
         # each version is younger than the one before
         self.modified.setdefault(self.version, max(now - (spec["lm"] or 0), max(self.modified.values(), default=0) + 1))
         if method in ("POST", "PUT", "DELETE"):
@@ -91,17 +102,22 @@ class Resource:
                 e.status, e.representation = 304, r
                 spec = {**spec, "lm": None, **(spec["on304"] or {})}
                 return (e, *self.write(e, spec, None, now), spec)
+        if spec["reply"] == "unasked" and method == "GET" and e.status == 200 and not CONDITIONS & set(request):
+            e.status = 304
+        if e.status in (204, 304):
+            return (e, *self.write(e, spec, None, now), spec)
+        body = self.represented(e, spec, request, now)
         if spec["frame"] in ("cut", "cutchunk"):
-            e.complete = False
-        body = self.represented(e, spec, request)
+            e.complete, e.sent = False, len(body) - 1
         return (e, *self.write(e, spec, body, now), spec)
 
-    def represented(self, e, spec, request):
+    def represented(self, e, spec, request, now):
         """A resource that is static has one representation a version and variant, any other a new one each time."""
         key = (self.version, variant(request, spec["vary"]))
         r = self.current.get(key) if spec["static"] and e.status == 200 else None
         if not r:
-            r = represent(e.n, self.url, self.version, spec)
+            date = "" if spec["dated"] is None else f"<pubDate>{email.utils.formatdate(now - spec['dated'], usegmt=True)}</pubDate>"
+            r = represent(e.n, self.url, self.version, spec, date)
             self.world.representations[e.n] = r
             if spec["static"] and e.status == 200:
                 self.current[key] = r
@@ -124,6 +140,9 @@ class Resource:
             e.location = self.locate(spec["to"])
             found.append(("Location", e.location))
         times = {"date": now, "last-modified": self.last_modified(), "expires": now + (spec["expires"] or 0)}
+        if spec["dated"] is not None and e.status == 200:
+            e.fields["newest"] = now - spec["dated"]
+        e.asks = spec["retry"]
         e.fields.update({name.lower(): times.get(name.lower(), value) for name, value in found})
         return "\r\n".join([f"HTTP/1.1 {e.status} {REASONS.get(e.status, 'Other')}", *(f"{name}: {value}" for name, value in found)]), body
 
@@ -155,4 +174,4 @@ def extras(e, spec, body):
     if spec["ranges"]:
         yield "Accept-Ranges", "bytes"
     if body is not None:
-        yield "Content-Type", {"feed": "application/rss+xml", "text": "text/plain", "json": "application/json"}[spec["kind"]]
+        yield "Content-Type", {"feed": "application/rss+xml", "text": "text/plain", "json": "application/json", "page": "text/html", "empty": "text/xml"}[spec["kind"]]

@@ -9,13 +9,16 @@ import collections
 Moment = collections.namedtuple("Moment", "seq wall ms")        # in order; utfeed's clock in seconds; time that passed
 
 ORIGIN_ERRORS = (500, 502, 503, 504)
+# Besides 5xx: who answers so does not give the feed now (issue 32 part 1)
+TROUBLE = {204, 401, 402, 403, 404, 406, 408, 410, 421, 425, 429, 451}
+REFUSALS = (401, 402, 403)
 
 
 class Representation:
     """What a body names: number n, made for one URL in one version. raw: the origin's bytes; normal: what utfeed makes of a feed."""
 
-    def __init__(self, n, url, version, raw, normal):
-        self.n, self.url, self.version, self.raw, self.normal = n, url, version, raw, normal
+    def __init__(self, n, url, version, raw, normal, feed=True):
+        self.n, self.url, self.version, self.raw, self.normal, self.feed = n, url, version, raw, normal, feed
 
 
 class Exchange:
@@ -32,10 +35,32 @@ class Exchange:
         self.part = None                    # Content-Range of a 206
         self.location = None                # the URL that a redirect leads to
         self.used_by = set()                # requests that it answered
+        self.way = None                     # by which way utfeed asked, where the request says so
+        self.sent = 0                       # bytes of the body that left, where it is not complete
+        self.asks = None                    # seconds that it asks not to be asked for
+        self.paused = False                 # a kept feed answered because of it
+        self.known = None                   # when a client had an answer made of it, or of a kept feed because of it
 
     @property
     def fails(self):
         return self.status in ORIGIN_ERRORS or not self.complete
+
+    @property
+    def is_feed(self):
+        return self.status == 200 and self.complete and self.representation is not None and self.representation.feed
+
+    @property
+    def trouble(self):
+        """The origin did not give the feed that it has elsewhere in time (issue 32 part 1); status 0: no response at all."""
+        if not self.complete or self.status in TROUBLE or self.status >= 500 or self.status == 0:
+            return True
+        if self.status == 304:
+            return not {"if-none-match", "if-modified-since"} & set(self.request)
+        return 200 <= self.status < 300 and not self.is_feed
+
+    def refuses(self):
+        """It refuses what a client's own credentials ask for."""
+        return self.status in REFUSALS and "authorization" in self.request
 
 
 class Request:
@@ -43,7 +68,7 @@ class Request:
 
     def __init__(self, n, way, url, method, fields, forwarded, sent):
         self.n, self.way, self.url, self.method, self.fields, self.forwarded, self.sent = n, way, url, method, fields, forwarded, sent
-        self.ended = None
+        self.ended = self.left = None       # left: its client did not wait for the answer
 
     def all(self, name):
         return [value for key, value in self.fields if key.lower() == name]
@@ -89,10 +114,27 @@ class Removal:
 LATE_MS = 2000          # within so long utfeed has done what it does behind an answer
 
 
+class Absence:
+    """While nobody listens at a host."""
+
+    def __init__(self, host, since):
+        self.host, self.since, self.until = host, since, None
+
+
+def host_of(url):
+    """Scheme, name and port."""
+    return url.split("/", 3)[0] + "//" + url.split("/", 3)[2]
+
+
 class World:
-    """Everything of one run. at(url): the exchanges of a URL, in the order of asking. shared: two utfeeds have one store."""
+    """Everything of one run. at(url): the exchanges of a URL, in the order of asking. shared: two utfeeds have one store. unsure: what was
+    stored until then may be gone; begun: since then this utfeed runs; reloaded: with
+    this configuration; settled: what was whole by then is stored. requests: in the order of their coming;
+    failures: (URL, when) of answers that tell that none came."""
 
     def __init__(self, shared=False):
+        self.absences, self.requests, self.failures = [], [], []
+        self.unsure = self.begun = self.reloaded = self.settled = 0
         self.shared, self.exchanges, self.by_url = shared, {}, collections.defaultdict(list)
         self.representations, self.removals, self.answers = {}, [], collections.defaultdict(list)
 

@@ -9,14 +9,15 @@ import random
 import time
 
 from .bench import Bench
-from .model import judge
+from .model import judge, judge_asking
 from .origin import Resource
-from .records import Removal, Request, World
-from .ways import WAYS, READS_ONLY, target
+from .records import Absence, Removal, Request, World, host_of
+from .ways import READS_ONLY, SLOTS, STEADY_WAYS, WAYS, target, way_of
 
 NOT_PROBED = {"cache-control", "pragma", "range", "if-none-match", "if-modified-since", "if-range", "accept-encoding"}
 STEP_LIMIT_S = 60
 FLOOD_COUNT, FLOOD = 24, b"x" * 60000       # together more than the cache holds
+QUIET_S = 0.1
 PROBE = {"frame": "length", "delay": 0, "slow": 0, "interim": 0}
 
 Wrong = collections.namedtuple("Wrong", "rule section words seed history trace")
@@ -32,10 +33,11 @@ class Asking:
     def __init__(self, cell, op):
         self.cell, self.bench, self.removal, url, way = cell, cell.run.bench, None, cell.url(op["to"]), cell.way(op)
         method = op.get("method", "GET") if way not in READS_ONLY else "GET"
-        path, host = target(way, url)
+        path, host = target(way, url, cell.slot)
         fields = [*map(tuple, op.get("with", ())), *cell.condition(op, url), *([("Content-Length", "0")] if method == "POST" else [])]
         self.client = cell.run.client(way, url)
-        self.q = Request(next(cell.run.requests), WAYS[way], url, method, fields, cell.run.known[cell.shape(op)], self.bench.moment())
+        self.q = Request(next(cell.run.requests), cell.run.ways[way], url, method, fields, cell.run.known[cell.shape(op)], self.bench.moment())
+        cell.world.requests.append(self.q)
         if method == "POST":
             self.removal = Removal(lambda asked: asked == url, False, self.q.sent, settles=False)
             cell.world.removals.append(self.removal)
@@ -57,7 +59,8 @@ class Asking:
     def leave(self):
         if self.q.ended:
             return
-        self.q.ended, self.client.done = self.bench.moment(), None
+        self.q.ended = self.q.left = self.bench.moment()
+        self.client.done = None
         self.client.close(reset=True)
         self.bench.lost(self.client)
         self.cell.note("left", self.q.n, self.q.url)
@@ -72,7 +75,8 @@ class Cell:
         self.world, self.random = World(run.bench.two), random.Random(number)
         self.step, self.left, self.steps, self.wrong, self.trace, self.tags = -1, 0, iter(history["steps"]), None, [], {}
         self.happened, self.finished, self.since, self.began = [], False, [run.bench.moment()] * 2, 0.0
-        self.base = [f"{run.bench.base(n)}/c{number}/" for n in (0, 1)]
+        self.slot = run.slots.pop() if run.steady else None
+        self.base = [f"{run.bench.base(n, self.slot)}/c{number}/" for n in (0, 1)]
         self.resources = [Resource(self.url(k), script, self.world, run.serials, self.url) for k, script in enumerate(history["resources"])]
         run.paths.update({resource.url: (self, resource) for resource in self.resources})
 
@@ -89,11 +93,10 @@ class Cell:
         if self.wrong or step is None:
             self.finish()
             return
-        if any(op["do"] == "restart" for op in step):
+        if any(op["do"] in ("restart", "pass") for op in step):
             self.happened.append(step)
-            self.run.kills = any(op.get("kill") for op in step)
-            self.run.wants_restart.append(self)
-            return                              # Run.restart() goes on
+            self.run.rest(step, self)
+            return                              # Run.rested() goes on
         wanted = {self.shape(op) for op in step if op["do"] == "get"} - set(self.run.known)
         if wanted:
             self.run.probe(wanted, lambda: self.begin(step))
@@ -153,6 +156,8 @@ class Cell:
 
     def do_reload(self, op):
         self.run.bench.reload()
+        for cell in self.run.cells:
+            cell.world.reloaded = self.run.bench.moment().seq
         self.run.tell(op, self)
         self.ended()
 
@@ -168,6 +173,27 @@ class Cell:
         self.run.tell(op, self)
         self.ended()
 
+    def do_absent(self, op):
+        """A step that has it ends when its host is there again."""
+        url = self.url(op["to"])
+        n, absence = int(not url.startswith(self.base[0])), Absence(host_of(url), self.run.bench.moment())
+        if any(not each.until and each.host == absence.host for each in self.world.absences):
+            self.ended()
+            return
+        self.world.absences.append(absence)
+        self.note("absent", absence.since.seq, absence.host)
+        for e in self.world.exchanges.values():
+            if host_of(e.url) == absence.host and not e.done:
+                e.complete = False
+        self.run.bench.absent(n, self.slot)
+
+        def back():
+            self.run.bench.present(n, self.slot)
+            absence.until = self.run.bench.moment()
+            self.note("there again", absence.until.seq, absence.host)
+            self.ended()
+        self.run.bench.loop.later(op["ms"] / 1000, back)
+
     def do_takeover(self, op):
         self.run.tell(op, self)
         self.run.stats["takeover"] += self.run.bench.two
@@ -175,6 +201,8 @@ class Cell:
 
     def do_flood(self, op):
         self.run.tell(op, self)
+        for cell in self.run.cells:
+            cell.world.unsure = self.run.bench.moment().seq
         self.run.flood(self.ended)
 
     def do_purge(self, op):
@@ -186,7 +214,7 @@ class Cell:
         removal = Removal((lambda asked: asked == url) if begin is None else (lambda asked: asked.startswith(begin)), soft, self.run.bench.moment())
         self.world.removals.append(removal)
         way = op["way"] if url.startswith(self.base[0]) or op["way"] in ("gateway", "forward") else "gateway"
-        path, host = target(way, url)
+        path, host = target(way, url, self.slot)
 
         def done(answer, client):
             self.run.bench.keep(client)
@@ -232,17 +260,29 @@ class Cell:
     def asked(self, resource, upstream, method, request):
         bench = self.run.bench
         e, head, body, spec = resource.answer(method, request, bench.moment(), bench.clock.now)
-        e.since = self.world.since(e, self.since[0])
+        e.since, e.way = self.world.since(e, self.since[0]), way_of(request) if self.run.steady else None
         self.world.add(e)
         self.note("origin", e.n, e.asked.seq, method, e.url, e.status, e.fields, {k: v for k, v in request.items() if k not in (
-            "host", "via", "accept-encoding", "connection")})
+            "host", "via", "accept-encoding", "connection")}, spec["reply"] or "", "" if e.complete else "cut")
+        wrongs = judge_asking(e, self.world)
+        if wrongs:
+            self.note(wrongs)
+            self.fail(wrongs)
+        self.run.flying += 1
 
         def began():
             e.answered = bench.moment()
 
         def over():
-            e.done = bench.moment()
-        upstream.say(head, body, spec, method, began, over)
+            if not e.done:
+                self.run.flying -= 1
+            e.done = e.done or bench.moment()
+
+        def given_up():
+            if not e.done:
+                e.complete = False
+                over()
+        upstream.say(head, body, spec, method, began, over, given_up)
 
     def note(self, *words):
         self.trace.append(words)
@@ -255,13 +295,17 @@ class Cell:
 class Run:
     """One utfeed and the cells that run against it."""
 
-    def __init__(self, store, workers, more=(), secure=False):
+    def __init__(self, store, workers, more=(), secure=False, steady=False):
         self.serials, self.requests, self.floods, self.probes = (itertools.count(1) for _ in range(4))
         self.paths, self.known, self.waits, self.probing = {}, {}, {}, {}
-        self.cells, self.wants_restart, self.resting, self.stopped = set(), [], [], False
-        self.turns, self.kills = 0, False
+        self.cells, self.wants_rest, self.resting, self.stopped = set(), [], [], False
+        self.turns, self.flying, self.quiet = 0, 0, None
+        self.steady, self.ways, self.slots, self.pending = steady, STEADY_WAYS if steady else WAYS, [], []
+        self.restarts = self.kills = False
+        self.passing = 0
         self.stats, self.answers, self.random = collections.Counter(), 0, random.Random(0)
-        self.bench = Bench(store, workers, self.asked, more, secure)
+        self.bench = Bench(store, workers, self.asked, more, secure, steady)
+        self.free()
 
     def client(self, way, url):
         """A connection on which way asks for url."""
@@ -279,6 +323,18 @@ class Run:
         body = FLOOD if path.startswith("flood") else b"gone"
         kind = "max-age=600" if path.startswith("flood") else "no-store"
         upstream.say(f"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nCache-Control: {kind}", body, PROBE, method, nothing, nothing)
+
+    # Hosts of their own
+
+    @property
+    def probes_at(self):
+        """A pair of hosts where nothing fails."""
+        return 0 if self.steady else None
+
+    def free(self):
+        """All pairs of hosts are free that no cell has. Pauses and redirects of their last use must be gone."""
+        had = {cell.slot for cell in self.cells if not cell.finished}
+        self.slots = [slot for slot in range(1, SLOTS) if slot not in had]
 
     # What the origin gets of fields, by asking
 
@@ -298,9 +354,9 @@ class Run:
         for shape in shapes:
             path = f"probe{next(self.probes)}"
             self.probing[path] = {}
-            where, host = target(shape[0], self.bench.base(0) + "/" + path)
+            where, host = target(shape[0], self.bench.base(0, self.probes_at) + "/" + path, self.probes_at)
             method, length = ("POST", [("Content-Length", "0")]) if shape[1] and shape[0] not in READS_ONLY else ("GET", [])
-            self.client(shape[0], self.bench.base(0) + "/").ask(method, where, [("Host", host), *shape[2], *length], lambda answer, client, shape=shape, path=path: learnt(
+            self.client(shape[0], self.bench.base(0, self.probes_at) + "/").ask(method, where, [("Host", host), *shape[2], *length], lambda answer, client, shape=shape, path=path: learnt(
                 shape, path, answer, client))
 
     # What all cells share
@@ -326,32 +382,63 @@ class Run:
             if not left[0]:
                 then()
         left[0] *= len(self.bench.proxies)
+        way = "odd9" if self.steady else "raw"
         for _ in range(left[0]):
-            where, host = target("raw", f"{self.bench.base(0)}/flood{next(self.floods)}")
-            self.client("raw", "").ask("GET", where, [("Host", host)], done)
+            where, host = target(way, f"{self.bench.base(0, self.probes_at)}/flood{next(self.floods)}", self.probes_at)
+            self.client(way, "").ask("GET", where, [("Host", host)], done)
 
     def ready(self, cell):
         """cell is between two steps, or about to begin."""
-        if self.wants_restart:
+        if self.wants_rest or self.pending:
             self.resting.append(cell)
         else:
             self.bench.loop.later(0, cell.go_on)
 
-    def rests(self):
-        return self.wants_restart and all(cell.finished or cell in self.wants_restart or cell in self.resting for cell in self.cells)
+    def rest(self, step, cell):
+        """What is done while nobody asks: utfeed begins anew, or time passes."""
+        self.restarts |= any(op["do"] == "restart" for op in step)
+        self.kills |= any(op.get("kill") for op in step)
+        self.passing = max([self.passing, *(op["s"] for op in step if op["do"] == "pass")])
+        self.wants_rest.append(cell)
 
-    def restart(self):
+    def rests(self):
+        """Nothing is under way, and utfeed has had time to end what it does behind its answers."""
+        waits = (self.wants_rest or self.pending) and not self.flying and \
+            all(cell.finished or cell in self.wants_rest or cell in self.resting for cell in self.cells)
+        if not waits or not self.quiet:
+            self.quiet = time.monotonic() + QUIET_S * self.steady if waits else None
+        return waits and time.monotonic() >= self.quiet
+
+    def rested(self):
         """Between the steps of all cells; those that begin meanwhile wait too."""
-        for cell in self.resting:
-            if cell.happened and not cell.finished:
-                cell.happened.append([{"do": "restart", "kill": self.kills}])
-        self.bench.restart(self.kills)
-        waiting, self.wants_restart, self.resting = self.wants_restart + self.resting, [], []
+        settled = self.bench.moment().seq
+        restarts, kills, passing = self.restarts or bool(self.pending), self.kills, self.passing
+        did = [{"do": "restart", "kill": kills}] * restarts + [{"do": "pass", "s": passing}] * bool(passing)
+        for cell in self.wants_rest + self.resting:
+            if not cell.finished:
+                if cell in self.wants_rest:
+                    cell.happened.pop()
+                cell.happened.extend([op] for op in did) if cell.happened or cell in self.wants_rest else None
+        if passing:
+            self.bench.passes(passing)
+        if restarts:
+            self.bench.restart(kills)
+        waiting, self.wants_rest, self.resting, self.quiet = self.wants_rest + self.resting, [], [], None
+        self.restarts = self.kills = False
+        self.passing = 0
         for cell in waiting:
-            cell.note("restart", "killed" if self.kills else "")
-            if self.kills:
+            cell.note("rested", did, self.bench.clock.now)
+            if kills:
                 cell.world.lose(self.bench.moment())
+            cell.world.settled = settled
+            if restarts:
+                cell.world.reloaded = cell.world.unsure = cell.world.begun = self.bench.moment().seq
             self.bench.loop.later(0, cell.go_on)
+        if restarts:
+            self.free()
+            pending, self.pending = self.pending, []
+            for args in pending:
+                self.add(*args)
 
     def count(self, q, answer):
         self.answers += 1
@@ -364,15 +451,18 @@ class Run:
             self.stats["cut"] += 1
 
     def add(self, number, history, seed, over):
+        """A cell, at once or after utfeed began anew, where no hosts are free."""
+        if self.steady and not self.slots:
+            self.pending.append((number, history, seed, over))
+            return
         cell = Cell(self, number, history, seed, over)
         self.cells.add(cell)
         self.ready(cell)
-        return cell
 
     def turn(self):
         self.bench.loop.turn(0.05)
-        if self.wants_restart and self.rests():
-            self.restart()
+        if self.rests():
+            self.rested()
         self.turns += 1
         died = not self.turns % 64 and self.bench.died()
         if died:

@@ -13,16 +13,16 @@ from .run import Run
 class Replay:
     """Runs histories one at a time against one utfeed. finds(): whether one of the tries broke rule (None: any)."""
 
-    def __init__(self, store, workers, rule=None, secure=False):
-        self.run, self.rule, self.numbers, self.last = Run(store, workers, secure=secure), rule, itertools.count(1), None
+    def __init__(self, store, workers, rule=None, secure=False, steady=False):
+        self.run, self.rule, self.numbers, self.last = Run(store, workers, secure=secure, steady=steady), rule, itertools.count(1), None
 
     def once(self, history):
         ended = []
-        cell = self.run.add(next(self.numbers), history, 0, ended.append)
+        self.run.add(next(self.numbers), history, 0, ended.append)
         while not ended:
             self.run.turn()
-        self.run.cells.discard(cell)
-        return cell
+        self.run.cells.discard(ended[0])
+        return ended[0]
 
     def finds(self, history, tries=3):
         for _ in range(tries):
@@ -105,7 +105,7 @@ def readings(history):
 
 def shrink(finding, seconds=60):
     """finding, its history and trace smaller; as it is where it does not come again."""
-    replay, until = Replay(finding.store, finding.workers, finding.rule, finding.secure), time.monotonic() + seconds
+    replay, until = Replay(finding.store, finding.workers, finding.rule, finding.secure, finding.steady), time.monotonic() + seconds
     try:
         again = next((history for history in readings(finding.history) if replay.finds(history, 10)), None)
         if not again:

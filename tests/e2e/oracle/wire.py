@@ -6,6 +6,7 @@ from .loop import Conn
 from .records import Answer
 
 HEAD = re.compile(rb"HTTP/1\.1 (\d\d\d) [^\r\n]*\r\n")
+HANGS_S = 1
 INTERIM = b"HTTP/1.1 103 Early Hints\r\nLink: </x>; rel=preload\r\n\r\n"
 
 
@@ -164,15 +165,17 @@ class Inside(Client):
             self.send(first)
 
 
+def nothing():
+    pass
+
+
 class Upstream(Conn):
     """A connection that utfeed made, with TLS where there is a context. asked(upstream, method, target, fields) for each request; then
     say()."""
 
     asked = None
-    nothing = staticmethod(lambda how=None: None)
-
     def __init__(self, loop, sock, port, context=None):
-        self.port, self.ending = port, self.nothing
+        self.port, self.ending = port, nothing
         super().__init__(loop, sock)
         if context:
             self.secure(context)
@@ -194,9 +197,14 @@ class Upstream(Conn):
     def ended(self, how):
         self.ending()
 
-    def say(self, head, body, spec, method, began, over):
-        """head and body as spec["frame"] and its delays say; began() before the first byte leaves, over() before the last."""
+    def say(self, head, body, spec, method, began, over, given_up=nothing):
+        """head and body as spec["frame"] and its delays say; began() before the first byte leaves, over() before the last. given_up() where
+        utfeed ends the connection, perhaps before."""
+        self.ending = given_up
         frame, delay, slow = spec["frame"], spec["delay"] / 1000, spec["slow"] / 1000
+        if not head:
+            self.break_off(body, began, over, given_up)
+            return
         first, rest, cut = framed(head, body, frame)
         first = INTERIM * spec["interim"] + first
 
@@ -222,6 +230,18 @@ class Upstream(Conn):
             self.loop.later(delay, start)
         else:
             start()
+
+
+    def break_off(self, words, began, over, given_up):
+        """words, which are no response, and the end; None: nothing, for a while."""
+        if words is None:
+            self.loop.later(HANGS_S, self.close, True)
+            self.loop.later(HANGS_S, given_up)
+            return
+        began()
+        over()
+        self.send(words)
+        self.close(reset=not words)
 
 
 def framed(head, body, frame):
