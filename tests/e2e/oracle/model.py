@@ -31,6 +31,9 @@ class Use:
         # A response that utfeed may not have had whole when the request came may be shared as it arrives (section 4).
         self.joined = not over or over.seq > q.sent.seq or (collapsed and bool(e.done) and q.sent.ms < e.done.ms + LATE_MS)
         self.over = over or e.done or e.answered
+        # A remembered redirect is used when the fetch begins, which may be that of an earlier request (issue 32 part 3).
+        fetched = last and not (last.delivered and last.delivered.seq < q.sent.seq)
+        self.at = min(q.sent.wall, last.since.wall) if fetched else q.sent.wall
 
     def own(self):
         """q may be the request that e answers: asked for while q waited, with q's fields."""
@@ -52,7 +55,7 @@ class Use:
     def age(self):
         """At least so old, in seconds; one that the origin was still answering when the judge asked has no age yet."""
         since = self.over.wall if self.over else self.q.sent.wall
-        return max(0, self.q.sent.wall - since) + int(self.e.fields.get("age", 0))
+        return max(0, self.at - since) + int(self.e.fields.get("age", 0))
 
     def staleness(self):
         """At least so many seconds past its lifetime; negative: fresh. A soft purge ends the lifetime (utfeed-operating(7) PURGE)."""

@@ -41,8 +41,8 @@ class Pause:
     """A pause that may last until then, in the ms of moments. status: what the origin said, 0: nothing that is an error; told: what fwd-status
     may say of it."""
 
-    def __init__(self, status, came, seconds, told=(None,)):
-        self.status, self.told, self.until = status if status >= 400 else 0, set(told), came.ms + seconds * 1000 + SLACK_MS
+    def __init__(self, status, came, seconds, told=()):
+        self.status, self.told, self.until = status if status >= 400 else 0, {None, *told}, came.ms + seconds * 1000 + SLACK_MS
 
 
 def asked_s(x):
@@ -53,7 +53,7 @@ def asked_s(x):
 def of_exchange(x, most):
     """The pause that x may begin: where nobody asked for one, of so many seconds at most."""
     asked = asked_s(x)
-    return Pause(x.status if x.complete else 0, x.done or x.answered or x.asked, asked or most, {x.status or None, None if not x.complete else x.status})
+    return Pause(x.status if x.complete else 0, x.done or x.answered or x.asked, asked or most, {x.status or None})
 
 
 def ended(x, q, world):
@@ -80,11 +80,12 @@ def begins(x):
     return x.trouble and not x.refuses() and (x.status in (0, 403, 429) or x.status >= 500 or not x.complete or not x.used_by)
 
 
-def is_over(x, q, world):
+def is_over(x, q, urls, world):
     """What was asked behind what x began has come well: the pause is over, and was told so."""
+    host = x.status == 429 or x.url not in urls
     return x.known and any(
         y.since.seq > x.known.seq and y.way and y.way.pauses and y.method == "GET" and y.known and y.known.seq < q.sent.seq and (
-            host_of(y.url) == host_of(x.url) and y.complete and y.status not in (403, 429) and y.status < 500 if for_host(x, world) else y.url == x.url and y.way is x.way and gives_feed(y))
+            host_of(y.url) == host_of(x.url) and y.complete and y.status not in (403, 429) and y.status < 500 if host else y.url == x.url and y.way is x.way and gives_feed(y))
         for y in world.exchanges.values())
 
 
@@ -103,7 +104,7 @@ def may_pause(q, world):
     hosts = {host_of(url) for url in urls}
     most = doubled_s(sum(x.trouble for x in world.exchanges.values()) + len(world.absences) + len(world.failures))
     for x in world.exchanges.values():
-        if begins(x) and holds(x, q, world) and keeps_from(x, q, urls, world) and not is_over(x, q, world):
+        if begins(x) and holds(x, q, world) and keeps_from(x, q, urls, world) and not is_over(x, q, urls, world):
             found.append(of_exchange(x, most))
     for absence in world.absences:
         until = absence.until or q.ended
@@ -287,7 +288,8 @@ def waits(q, a, x, world):
 
 def misses(q, a, e, world):
     """An older feed than one that came late, whole, and for the next client (issue 32 part 4)."""
-    if not told_kept(a)[0] or world.shared or any(r.left for r in world.requests) or e.url != q.url:
+    if not told_kept(a)[0] or world.shared or any(r.left for r in world.requests) or e.url != q.url or \
+            any(x.location == q.url for x in world.exchanges.values()):
         return None
     for x in world.at(q.url):
         if x.n > e.n and x.way is q.way and x.status == 200 and gives_feed(x) and x.method == "GET" and is_plain(x, world, q.way) and x.done and \
