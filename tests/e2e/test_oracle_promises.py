@@ -158,6 +158,8 @@ ROWS = [
     ("of a 404 that a client got", both(stored(), before(404, None)), own(404), "pause"),
     ("of a 404 that a kept feed stood for", both(stored(), before(404, None), lambda case: case.world.exchanges[2].used_by.clear()), own(404), None),
     ("of a refused connection", both(stored(), away(12, 13)), own(502), None),
+    ("of what met another's credentials", both(stored(), before(503, None, request=TOKEN)), own(503), "pause"),
+    ("of what met credentials", both(stored(), before(503, None, request=TOKEN)), own(503, forwarded=TOKEN), None),
     ("as long as the origin asked for", PAUSE, own(wait="92"), "pause"),
     ("for no time at all", PAUSE, own(wait="0"), "pause"),
     ("without Retry-After", PAUSE, own(wait=None), "pause"),
@@ -167,6 +169,10 @@ ROWS = [
     ("after a PURGE", both(PAUSE, gone()), own(), "pause"),
     ("after utfeed began anew", both(PAUSE, lambda case: setattr(case.world, "begun", 15)), own(), "pause"),
     ("after a success", both(stored(), before(503, None), before(200, None, at=16, known=17, n=3), changed(3, since=moment(15))), own(503), "pause"),
+    ("the first behind a pause, without its client's fields", both(stored(), met(403, cc=None)), {
+        **LATE, "serial": 2, "status": 403, "age": "none", "how": "fwd=stale", "forwarded": {"accept-language": "de"}}, None),
+    ("the same, by a way without pauses", both(stored(), met(403, cc=None)), {
+        **LATE, "way": way(pauses=False), "serial": 2, "status": 403, "age": "none", "how": "fwd=stale", "forwarded": {"accept-language": "de"}}, "no-lifetime"),
     # part 3: errors and redirects that name no lifetime
     ("a 404 that names no lifetime", stored(cc=None, status=404), {"wall": 59, "status": 404, "way": STEADY}, None),
     ("a 404 that names none, beyond the floor", stored(cc=None, status=404), {"wall": 60, "status": 404, "way": STEADY}, "fresh"),
@@ -243,6 +249,7 @@ ASKS = [
     ("after the pause", both(before(asks=5), then()), None),
     ("another URL than that which failed", both(before(500, None), then(url=OTHER)), None),
     ("by another way than that which failed", both(before(500, None), then(by=way())), None),
+    ("with credentials, where none failed", both(before(500, None), then(request=TOKEN)), None),
     ("by a way that pauses nothing", both(before(), then(by=OFF)), None),
     ("by a request that came before it", both(before(), then(since=12)), None),
     ("a failure that no client heard of", both(before(known=None), then()), None),

@@ -14,6 +14,7 @@ from .records import LATE_MS
 NEVER_STORED = {206, 304, 407, 412, 416, 428, 429, 431, 511}
 UNSAFE = {"POST", "PUT", "DELETE", "PATCH"}
 SERIAL = re.compile(rb"S(\d+)[ <]")       # a slice may end within a number
+CREDENTIALS = ("authorization", "cookie")
 ALIKE = ("authorization", "cookie", "accept-language", "user-agent", "accept", "x-user", "x-api-key", "from")
 
 
@@ -38,7 +39,10 @@ class Use:
     def own(self):
         """q may be the request that e answers: asked for while q waited, with q's fields."""
         q, e = self.q, self.e
-        return q.sent.seq < e.asked.seq and (not q.ended or e.asked.seq < q.ended.seq) and not alike(q, e.request, self.names(ALIKE))
+        names = self.names(ALIKE)
+        if q.way.pauses:        # the first request behind a pause may be without them (utfeed-operating(7) PAUSES)
+            names = [name for name in names if name in e.request or name in CREDENTIALS]
+        return q.sent.seq < e.asked.seq and (not q.ended or e.asked.seq < q.ended.seq) and not alike(q, e.request, names)
 
     def names(self, names):
         """Where a redirect led to another origin: without those that stay on the first one; without the cookie, where a redirect set it."""

@@ -80,6 +80,10 @@ def begins(x):
     return x.trouble and not x.refuses() and (x.status in (0, 403, 429) or x.status >= 500 or not x.complete or not x.used_by)
 
 
+def has_credentials(fields):
+    return bool({"authorization", "cookie"} & set(fields))
+
+
 def is_over(x, q, urls, world):
     """What was asked behind what x began has come well: the pause is over, and was told so."""
     host = x.status == 429 or x.url not in urls
@@ -91,7 +95,7 @@ def is_over(x, q, urls, world):
 
 def keeps_from(x, q, urls, world):
     """Whether x, a failure, may keep q from asking."""
-    if x.url in urls and (x.way is q.way or not x.way or for_host(x, world)):
+    if x.url in urls and (x.way is q.way or not x.way) and (has_credentials(q.forwarded) or not has_credentials(x.request)):
         return True
     return for_host(x, world) and host_of(x.url) in {host_of(url) for url in urls}
 
@@ -127,9 +131,14 @@ def began_for_sure(p, x, world):
             not (p.way and p.way.pauses) or any(
             (r.covers(p.url) or p.status == 429) and p.asked.seq < (r.ended or x.asked).seq for r in world.removals):
         return False
+    return holds_for(p, x) and (p.status in (403, 429) or p.status >= 500 or (p.paused and p.status != 304))
+
+
+def holds_for(p, x):
+    """Whether a pause that p began holds for x."""
     if p.status == 429:
         return host_of(p.url) == host_of(x.url)
-    return p.url == x.url and p.way is x.way and (p.status == 403 or p.status >= 500 or (p.paused and p.status != 304))
+    return p.url == x.url and p.way is x.way and has_credentials(p.request) == has_credentials(x.request)
 
 
 def seconds_for_sure(p):
@@ -153,7 +162,7 @@ def broken_pause(x, world):
 def second_probe(x, world):
     """Behind a pause one asks, and the others wait for what comes of it."""
     for p in pauses_for_sure(x, world):
-        behind = [y for y in world.exchanges.values() if p.n < y.n <= x.n and y.method == "GET" and began_for_sure(p, y, world)]
+        behind = [y for y in world.exchanges.values() if p.n < y.n <= x.n and y.method == "GET" and holds_for(p, y)]
         first = behind[0]
         if first is not x and first.way and first.way.pauses and not first.answered and not first.done and x.asked.ms < first.asked.ms + PROBE_S * 1000 and \
                 not any(r.left and r.left.seq > p.asked.seq for r in world.requests):
@@ -254,7 +263,7 @@ def disturbs(x, e, world, way):
 def surely_kept(q, world):
     """An exchange whose feed is stored for q and kept; None: perhaps there is none."""
     way = q.way
-    if not way.keep_s or q.method == "POST" or {"cookie", "authorization", "range"} & set(q.forwarded) or q.all("range") or \
+    if world.shared or not way.keep_s or q.method == "POST" or {"cookie", "authorization", "range"} & set(q.forwarded) or q.all("range") or \
             {"only-if-cached", "no-store"} & set(wishes(q)):
         return None
     for before, e in reversed(world.answers[q.url]):
