@@ -300,7 +300,9 @@ static void model(void)
 			break;
 		default:
 			want = model_find(e, v, now_s);
-			snprintf(to, sizeof to, want ? "http://b/%d" : "", want ? want->to : 0);
+			to[0] = '\0';
+			if (want)
+				snprintf(to, sizeof to, "http://b/%d", want->to);
 			UNIT_ROW(!strcmp(leads(m, s, url, now), to), "step %d: %s", step, to);
 			want = want && want->served && now_s >= want->since_s + 15 ? want : NULL;
 			UNIT_ROW(moves_told(m, &s, url, 15000, &now, &f) == (want != NULL), "step %d: told", step);
