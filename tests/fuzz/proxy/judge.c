@@ -143,10 +143,16 @@ struct given *judge_given(struct judge *j, unsigned number)
 	return number && number <= j->n_given ? &j->given[number] : NULL;
 }
 
+/* The gateway takes a cookie off, so that the response is for everybody. */
+static bool is_own(const struct given *g, const struct asked *a)
+{
+	return g->own || (g->own_by_cookie && a->way != WAY_GATEWAY);
+}
+
 /* A redirect that is for who asked alone leads nobody else. */
 static bool leads(const struct given *g, const struct asked *a)
 {
-	return *g->location && (!g->own || g->moment > a->moment);
+	return *g->location && (!is_own(g, a) || g->moment > a->moment);
 }
 
 /* The URL itself, or one that redirects led to from there. */
@@ -206,8 +212,8 @@ static void judge_owner(const struct asked *a, struct given *g, unsigned mark)
 {
 	bool before = a->moment < g->moment;
 
-	REQUIRE(before || !g->own, "for-whom", "%u is for who asked alone, and was stored: %s", mark, a->url);
-	if (!before || !(g->own || (g->shared_later && !a->queued)))
+	REQUIRE(before || !is_own(g, a), "for-whom", "%u is for who asked alone, and was stored: %s", mark, a->url);
+	if (!before || !(is_own(g, a) || (g->shared_later && a->way != WAY_GATEWAY && !a->queued)))
 		return;
 	REQUIRE(!g->had || g->had == a, "for-whom", "%u is for who asked alone, and two have it: %s", mark, a->url);
 	g->had = a;

@@ -364,7 +364,8 @@ void reply_about(struct reply *r, const struct asked *to)
 	bool cookie = r->fields & 8, told = is_said(r, "control") || is_said(r, "connection");
 
 	r->given.to = to;
-	r->given.own = !told && (controls[control].own || (cookie && !controls[control].lifetime && !is_said(r, "expires")));
+	r->given.own = !told && controls[control].own;
+	r->given.own_by_cookie = !told && cookie && !controls[control].lifetime && !is_said(r, "expires");
 	r->given.shared_later = cookie && !told;
 	r->given.own_cookie = cookie && !told && r->given.status == 304;
 	r->given.freed = controls[control].frees || told;
