@@ -140,6 +140,8 @@ static void shown_add(struct shown *to, const char *text, size_t len)
 
 bool url_has_secret_sign(const char *text, size_t len)
 {
+	if (!len)
+		return false;
 	if (memchr(text, '@', len) || memchr(text, '=', len))
 		return true;
 	/* "=" is %3D however often it is encoded */

@@ -131,7 +131,8 @@ bool lookup_tells_move(struct lookup *l)
 {
 	struct fill_moves_params p;
 	struct moves_scope scope;
-	char *url, *place = NULL;
+	struct text url = { 0 };
+	char *place = NULL;
 
 	if (l->target.route->moved != CONF_MOVED_TELL || moves_is_idle(cache_moves(l->ctx->cache)))
 		return false;
@@ -139,14 +140,16 @@ bool lookup_tells_move(struct lookup *l)
 	if (!p.max_s)
 		return false;
 	scope = (struct moves_scope){ p.scope, p.generation, lookup_sent(l) };
-	if ((url = strndup(l->key, l->url_len)) != NULL)
-		place = moved_place(l, &scope, url);
+	text_add(&url, l->key, l->url_len);
+	text_add(&url, "", 1);
+	if (!url.failed)
+		place = moved_place(l, &scope, url.bytes);
 	if (place && (l->object = moved_reply(l, place))) {
 		l->status.hit = true;
 		l->status.detail = "moved";
 		stats_add(loop_stats(l->ctx->loop), STAT_MOVES_TOLD, 1);
 	}
-	free(url);
+	text_free(&url);
 	free(place);
 	return l->object;
 }
