@@ -25,6 +25,12 @@ def reached(q, world):
     return found
 
 
+def circles(q, world):
+    """The redirects that have led back to where q has been, which is a failure without a status."""
+    urls = reached(q, world)
+    return [x for n, url in enumerate(urls) for x in world.at(url) if x.location in urls[:n + 1] and x.asked.seq < q.ended.seq]
+
+
 def meets(world, url):
     """The exchanges of a URL that failed, in order."""
     return [x for x in world.at(url) if x.trouble]
@@ -107,7 +113,7 @@ def may_pause(q, world):
         return []
     urls, found = reached(q, world), []
     hosts = {host_of(url) for url in urls}
-    most = doubled_s(sum(x.trouble for x in world.exchanges.values()) + len(world.absences) + len(world.failures))
+    most = doubled_s(sum(x.trouble for x in world.exchanges.values()) + len(world.absences) + len(world.failures) + len(circles(q, world)))
     for x in world.exchanges.values():
         if begins(x) and holds(x, q, world) and keeps_from(x, q, urls, world) and not is_over(x, q, urls, world):
             found.append(of_exchange(x, most))
@@ -116,6 +122,7 @@ def may_pause(q, world):
         if absence.host in hosts and until.seq > world.begun:
             found.append(Pause(0, until, most))
     found += [Pause(0, at, most) for url, at in world.failures if url in urls and at.seq > world.begun]
+    found += [Pause(0, x.done or x.asked, most) for x in circles(q, world) if holds(x, q, world)]
     return [pause for pause in found if q.sent.ms < pause.until or probed(q, hosts, world)]
 
 
@@ -227,7 +234,7 @@ def may_fail(q, world):
     """{what fwd-status may say} of a kept feed; None in it: nothing."""
     found = {x.status if x.status else None for x in troubles(q, world) if not refused(q, x)}
     found = found.union(*(pause.told for pause in may_pause(q, world)))
-    if may_be_slow(q, world) or away(q, world) or any(not x.complete for x in troubles(q, world)):
+    if may_be_slow(q, world) or away(q, world) or any(not (x.known and x.known.seq < q.sent.seq) for x in circles(q, world)) or any(not x.complete for x in troubles(q, world)):
         found.add(None)
     return found
 

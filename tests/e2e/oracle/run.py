@@ -398,7 +398,7 @@ class Run:
         """What is done while nobody asks: utfeed begins anew, or time passes."""
         self.restarts |= any(op["do"] == "restart" for op in step)
         self.kills |= any(op.get("kill") for op in step)
-        self.passing = max([self.passing, *(op["s"] for op in step if op["do"] == "pass")])
+        self.passing = next((op["s"] for op in step if op["do"] == "pass"), self.passing)
         self.wants_rest.append(cell)
 
     def rests(self):
@@ -445,7 +445,7 @@ class Run:
         own = answer.own_status()
         self.stats[f"{answer.status}"] += 1
         for word in own:
-            if word in ("hit", "collapsed", "stored") or word.startswith(("fwd=", "fwd-status=304")):
+            if word in ("hit", "collapsed", "stored", "detail=kept", "detail=moved") or word.startswith(("fwd=", "fwd-status=304")):
                 self.stats[word] += 1
         if q.method == "GET" and answer.cut:
             self.stats["cut"] += 1
