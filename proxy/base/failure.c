@@ -52,7 +52,7 @@ int failure_status(enum failure_kind e)
 
 int failure_answer_status(const struct failure *f)
 {
-	if (f->received_status)
+	if (f->received_status >= 400)
 		return f->received_status;
 	return failure_status(f->before ? f->before : f->error);
 }

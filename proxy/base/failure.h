@@ -30,7 +30,7 @@ void failure_set(struct failure *, enum failure_kind, const char *fmt, ...) __at
 const char *failure_token(enum failure_kind);
 const char *failure_text(enum failure_kind);
 int failure_status(enum failure_kind);
-/* The status of the answer to the client. */
+/* The status of the answer to the client: what the origin said, if that is an error. */
 int failure_answer_status(const struct failure *);
 /* What went wrong as one word: the origin's status; if there was none, "no_feed", or the token; NULL: nothing did. */
 enum { FAILURE_CAUSE_MAX = 16 };

@@ -507,6 +507,18 @@ def test_what_the_kept_feed_answers_for_begins_a_pause(way, clock, site, reply):
     assert get("/f").status == 200 and site.count() == 3
 
 
+def test_an_answer_in_a_pause_is_an_error(timed, origin, site):
+    """A POST ends the kept feed, but not the pause, which a status that is no error began."""
+    nothing = message("204 No Content", length=False)
+    site["/f"] = GOOD
+    proxy = timed(None, "--route", f"/={origin.url}")
+    proxy.get("/f")
+    site["/f"] = lambda request: GOOD if request.method == "POST" else nothing
+    assert proxy.get("/f").body == SMALL_OUT
+    assert proxy.get("/f", "Content-Length: 0", method="POST").status == 200
+    is_paused(proxy.get("/f"), 503)
+
+
 def test_only_if_cached_in_a_pause(gateway, site):
     site["*"] = says("500 X")
     get = gateway()

@@ -47,7 +47,7 @@ def campaign(store, workers, seeds, seconds, answers, most=1, wanted=lambda rule
     def begin():
         seed = next(seeds)
         made = failing(seed) if steady else history(seed)
-        made = of_two(made, seed, "steady" if steady else "plain") if store.endswith(TWO) else made
+        made = of_two(made, seed, "steady" if steady else "plain", not steady) if store.endswith(TWO) else made
         run.add(seed, of_a_proxy(made) if secure else made, seed, over)
     try:
         for _ in range(STEADY_CELLS if steady else CELLS):

@@ -194,14 +194,14 @@ def history(seed):
     return Maker(seed).history()
 
 
-def of_two(made, seed, way="plain"):
+def of_two(made, seed, way="plain", takeovers=True):
     """The same history, with more purges, and takeovers in the middle."""
     chance = random.Random(seed)
     for step in made["steps"]:
         if chance.random() < 0.2 and step[0]["do"] not in ALONE:
             how = chance.choice(("url", "url", "url", "prefix", "prefix", "url, soft") * 3 + ("host", "all"))
             step.append({"do": "purge", "way": way, "to": chance.randrange(len(made["resources"])), "how": how, "at": chance.choice((0, 2, 5, 10, 20, 30))})
-        if chance.random() < 0.004 and step[0]["do"] not in ALONE:
+        if takeovers and chance.random() < 0.004 and step[0]["do"] not in ALONE:
             step.append({"do": "takeover", "at": chance.choice((0, 5, 20))})
     return made
 

@@ -127,6 +127,8 @@ def single(u):
 
 def selected(u):
     name = alike(u.q, u.e.request, u.names(u.p.vary))
+    if name and u.own() and not u.e.used_by - {u.q.n} and name not in u.e.request:
+        return None             # the first request behind a pause (utfeed-operating(7) PAUSES)
     if name and u.e.status == 304 and "vary" not in u.e.fields:         # it may say of the stored one's request what that one's Vary says
         made = u.world.exchanges[u.e.representation.n] if u.e.representation else None
         name = None if not made or not alike(u.q, made.request, u.names(u.p.vary)) else name

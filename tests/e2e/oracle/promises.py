@@ -279,7 +279,7 @@ def surely_kept(q, world):
             continue
         if not gives_feed(e) or not is_plain(e, world, way) or q.ended.wall - e.asked.wall >= way.keep_s:
             return None
-        if any(r.covers(q.url) and (not r.ended or r.ended.seq > e.asked.seq) for r in world.removals):
+        if any(r.covers(q.url) and (not r.ended or r.ended.seq > e.since.seq) for r in world.removals):
             return None
         return None if any(disturbs(x, e, world, way) for x in world.at(q.url)) else e
     return None
@@ -311,7 +311,7 @@ def misses(q, a, e, world):
     for x in world.at(q.url):
         if x.n > e.n and x.way is q.way and x.status == 200 and gives_feed(x) and x.method == "GET" and is_plain(x, world, q.way) and x.done and \
                 world.begun < x.asked.seq and x.done.seq < world.settled < q.sent.seq and q.ended.wall - x.asked.wall < q.way.keep_s and \
-                not any(r.covers(q.url) and (not r.ended or r.ended.seq > x.asked.seq) for r in world.removals):
+                not any(r.covers(q.url) and (not r.ended or r.ended.seq > x.since.seq) for r in world.removals):
             return f"exchange {e.n}, though {x.n} was there before"
     return None
 
