@@ -34,7 +34,7 @@ class Use:
         self.over = over or e.done or e.answered
         # A remembered redirect is used when the fetch begins, which may be that of an earlier request (issue 32 part 3).
         fetched = last and not (last.delivered and last.delivered.seq < q.sent.seq)
-        self.at = min(q.sent.wall, last.since.wall) if fetched else q.sent.wall
+        self.at, self.fetched = min(q.sent.wall, last.since.wall) if fetched else q.sent.wall, fetched and collapsed
 
     def own(self):
         """q may be the request that e answers: asked for while q waited, with q's fields."""
@@ -152,7 +152,7 @@ def validated(u):
 
 
 def wished(u):
-    if u.joined or u.q.way.calm or u.confirmed() < u.q.way.reload_floor_s or u.kept():      # issue 32 part 5
+    if u.joined or u.fetched or u.q.way.calm or u.confirmed() < u.q.way.reload_floor_s or u.kept():      # issue 32 part 5
         return None
     if "no-cache" in u.cc:
         return f"the client said no-cache, exchange {u.e.n} was over by then"

@@ -271,7 +271,7 @@ def disturbs(x, e, world, way):
 def surely_kept(q, world):
     """An exchange whose feed is stored for q and kept; None: perhaps there is none."""
     way = q.way
-    if world.shared or not way.keep_s or q.method == "POST" or {"cookie", "authorization", "range"} & set(q.forwarded) or q.all("range") or \
+    if world.shared or not way.keep_s or q.method == "POST" or {"cookie", "authorization", "range"} & {*q.forwarded, *(name.lower() for name, _ in q.fields)} or \
             {"only-if-cached", "no-store"} & set(wishes(q)):
         return None
     for before, e in reversed(world.answers[q.url]):
