@@ -408,7 +408,7 @@ static bool lookup_takes_substitute(const struct lookup *l, const struct object 
 {
 	const struct object_report *r = object_reported(o);
 
-	return object_phase(o) != OBJECT_SUBSTITUTED || r->kept || r->fwd_status == 304 ||
+	return object_phase(o) != OBJECT_SUBSTITUTED || r->kept || (r->fwd_status == 304 && !r->failure) ||
 	    freshness_if_error(&r->freshness, l->cc, lookup_now(l));
 }
 

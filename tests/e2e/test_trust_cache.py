@@ -463,6 +463,20 @@ def test_trust_13_a_pause_serves_only_what_may_be_stale(proxy, site, said, statu
     assert not (status != 200 and "hit" in answers[1]["Cache-Status"])
 
 
+def test_trust_13_a_304_that_nobody_asked_for_makes_nothing_good(start, origin):
+    """Who waits for another's fetch gets a stale response by its own directives alone."""
+    proxy = start(None, "--route", f"/={origin.url} keep-feed=0 pause=off")
+    unasked = message("304 Not Modified", length=False)
+    upstream, (first,) = led(proxy, origin, ("/f",))
+    upstream.answer(page("Cache-Control: max-age=0"))
+    assert first.response().status == 200
+    upstream, (one, other) = led(proxy, origin, ("/f", "Cache-Control: stale-if-error=600"), ("/f",))
+    upstream.answer(unasked)
+    for _ in range(3):
+        origin.receive().answer(unasked)
+    assert (one.response().status, other.response().status) == (200, 502)
+
+
 # ---- 14: one lookup a miss ----
 
 def test_trust_14_a_miss_asks_the_second_store_once(start, origin, fake):

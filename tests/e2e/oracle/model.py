@@ -89,7 +89,7 @@ class Use:
         if away(self.q, self.world) or may_pause(self.q, self.world):
             return True
         for x in self.world.exchanges.values() if self.q.way.follows else self.world.at(self.q.url):
-            if x.fails and x.asked.seq < self.q.ended.seq and (not x.delivered or x.delivered.seq > self.q.sent.seq):
+            if (x.fails or (x.status == 304 and x.trouble)) and x.asked.seq < self.q.ended.seq and (not x.delivered or x.delivered.seq > self.q.sent.seq):
                 return True
             if x.status in (429, 503) and "retry-after" in x.fields and x.answered and \
                     self.q.sent.ms < x.answered.ms + x.fields["retry-after"] * 1000 + LATE_MS:
