@@ -110,6 +110,8 @@ enum lookup_step lookup_step_collapse(struct lookup *l)
 	}
 	if (l->late && lookup_has_kept(l))
 		return lookup_kept(l, 0);
+	/* The feed was purged meanwhile, say: the client waits like any other, and asks the stores no more. */
+	l->late = false;
 	l->busy = cache_key(l->ctx->cache, l->key, l->key_len);
 	if (cache_is_hit_for_miss(l->ctx->cache, &l->busy, lookup_steady(l)))
 		l->company = COMPANY_NONE;

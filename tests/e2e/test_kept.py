@@ -555,6 +555,23 @@ def test_who_has_nothing_kept_waits(start, origin, good, options):
     assert client.response().body == NEW
 
 
+def test_who_waits_while_the_kept_feed_is_purged_makes_no_more_requests(start, origin):
+    """When slow-after is over, nothing is kept any more: the client waits, and utfeed does not ask again and again. Its fetch is one that
+    nobody joins, because the answer before was its client's own."""
+    proxy = start(origin, "--slow-after", "300ms", "--pause", "off")
+    proxy.through(origin, feed(OLD), "/f")
+    proxy.through(origin, feed("Set-Cookie: a=1"), "/f")
+    client = proxy.client().ask("/f")
+    uploads = [origin.receive()]
+    assert proxy.get("/f", method="PURGE").status == 200
+    while origin.wait(0.6)[0]:
+        uploads.append(origin.receive())
+        assert len(uploads) <= 2, "the origin is asked again and again"
+    for each in uploads:
+        each.answer(feed(FRESH, body=NEW))
+    assert client.response().body == NEW
+
+
 def test_a_slow_fetch_ends_with_its_timeout(start, origin):
     proxy = start(origin, "--slow-after", "50ms", "--first-byte-timeout", "300ms")
     client, _ = hung(proxy, origin)
