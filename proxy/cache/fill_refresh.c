@@ -103,7 +103,8 @@ static int fill_judge_merged(struct fill *l, const struct entry_parts *parts, en
  * request forbids storing. */
 static bool fill_ends_stored(enum storable s)
 {
-	return s != STORABLE_YES && s != STORABLE_REQUEST_NO_STORE && s != STORABLE_METHOD;
+	return s != STORABLE_YES && s != STORABLE_REQUEST_NO_STORE && s != STORABLE_METHOD &&
+	    s != STORABLE_AUTHORIZATION;
 }
 
 /* Removes the former entry if the response may not be found any more, or is stored under another key now because it

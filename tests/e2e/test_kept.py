@@ -476,6 +476,17 @@ def test_the_access_log_tells(start, origin, site):
     assert re.search(rb'"cache":"stale","fwd_status":403,.*"cache_detail":"kept"', line), line
 
 
+def test_a_304_to_credentials_takes_the_feed_from_nobody(way, site):
+    """It may not be stored (RFC 9111 section 3.5), but what is stored already stays."""
+    get = way()
+    site["/f"] = feed(OLD, 'ETag: "a"')
+    get("/f")
+    site["/f"] = message("304 Not Modified", 'ETag: "a"', length=False)
+    assert get("/f", "Authorization: Bearer a").body == GOOD
+    site["/f"] = message("404 X")
+    is_kept(get("/f"), 404)
+
+
 # ---- slow origins (slow-after) ----
 
 def took(client):
