@@ -119,12 +119,19 @@ bool cache_gate_lets_in(struct cache *c, const struct gate *gate, const struct c
 	    !prefixes_purged(&c->prefixes, t->prefixes, key, len);
 }
 
-bool cache_ticket_is_spent(struct cache *c, const struct cache_ticket *t, const char *key, size_t len)
+/* Many URLs share a gate, and prefixes are forgotten: what memory still has was not purged. */
+bool cache_ticket_is_spent(struct cache *c, const struct cache_ticket *t, const struct entry *found)
 {
-	struct gate *gate = gate_open(c, key, len);
-	bool spent = gate->purges != t->purges || prefixes_purged(&c->prefixes, t->prefixes, key, len);
+	struct gate *gate = gate_open(c, found->key, found->key_len);
+	bool spent = gate->purges != t->purges || prefixes_purged(&c->prefixes, t->prefixes, found->key, found->key_len);
+	struct entry *there;
 
 	cache_gate_close(c, gate);
+	if (!spent)
+		return false;
+	there = store_memory_peek(c->memory, found->key, found->key_len);
+	spent = !there || there->object != found->object;
+	entry_unref(&there);
 	return spent;
 }
 

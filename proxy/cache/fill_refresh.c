@@ -247,7 +247,7 @@ bool fill_serve_stale(struct fill *l, struct object *o, int status, bool no_feed
 	struct object_report *r = object_report(o);
 	bool kept;
 
-	if (!e || cache_ticket_is_spent(l->params.cache, &l->ticket, e->key, e->key_len))
+	if (!e || cache_ticket_is_spent(l->params.cache, &l->ticket, e))
 		return false;
 	kept = fill_may_keep(l, status, no_feed);
 	if (!kept && (no_feed || !fill_may_serve_stale(l, status)))

@@ -10,19 +10,19 @@
 static const struct store_ops slow_ops = { .name = "slow", .get = slow_get, .put = slow_put, .remove = slow_remove, .purge = slow_purge,
 	.free = slow_free };
 
-enum what { NOTHING, PURGE_IT, PURGE_OTHER, PREFIX_OF_IT, PREFIX_OF_OTHER, ALL, SOFT, REMOVE_IT, STORE_IT, MANY_PREFIXES };
+enum what { NOTHING, PURGE_IT, PURGE_OTHER, PURGE_OF_GATE, PREFIX_OF_IT, PREFIX_OF_OTHER, ALL, SOFT, REMOVE_IT, STORE_IT, MANY_PREFIXES };
 
 static uint32_t number;        /* of the latest purge of many */
 
-/* A URL that does not share the gate of http://a/f: which ones do is up to the secret. */
-static const char *beside_it(struct cache *c)
+/* A URL that shares the gate of http://a/f, or one that does not: which ones do is up to the secret. */
+static const char *other_url(struct cache *c, bool shares)
 {
 	static char url[32];
 	unsigned n = 0;
 
 	do
 		snprintf(url, sizeof url, "http://b/%u", n++);
-	while (cache_ticket(c, url, strlen(url)).gate == cache_ticket(c, "http://a/f", 10).gate);
+	while ((cache_ticket(c, url, strlen(url)).gate == cache_ticket(c, "http://a/f", 10).gate) != shares);
 	return url;
 }
 
@@ -37,7 +37,8 @@ static void meanwhile(struct cache *c, enum what what)
 	case NOTHING: break;
 	case PURGE_IT: cache_purge(c, PURGE_URL, prefix, strlen(prefix), false, 0, &number); break;
 	case PURGE_OTHER:
-		beside = beside_it(c);
+	case PURGE_OF_GATE:
+		beside = other_url(c, what == PURGE_OF_GATE);
 		cache_purge(c, PURGE_URL, beside, strlen(beside), false, 0, &number);
 		break;
 	case PREFIX_OF_IT: cache_purge(c, PURGE_PREFIX, "http://a/", 9, false, 0, &number); break;
@@ -65,6 +66,31 @@ static unsigned stored(struct cache *c)
 
 	entry_unref(&e);
 	return seed;
+}
+
+/* What was found before may answer in the place of a failure, unless it was purged meanwhile. */
+static void spent_tickets(void)
+{
+	static const struct { const char *rule; enum what what; bool spent; } cases[] = {
+		{ "nothing happened", NOTHING, false }, { "its URL was purged", PURGE_IT, true },
+		{ "another URL was", PURGE_OTHER, false }, { "another URL of its gate was", PURGE_OF_GATE, false },
+		{ "a prefix of it was", PREFIX_OF_IT, true }, { "another prefix was", PREFIX_OF_OTHER, false },
+		{ "more prefixes than are remembered", MANY_PREFIXES, false }, { "all was", ALL, true },
+		{ "it was marked stale", SOFT, false }, { "another is stored in its place", STORE_IT, false },
+	};
+
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct cache *c = cache_new(store_memory_new(1 << 20, 1 << 20), NULL);
+		struct entry *found = entries_new("http://a/f\nk", 1, 100);
+		struct cache_ticket ticket = cache_ticket(c, "http://a/f\nk", 12);
+
+		CU_ASSERT(cache_put(c, found, &ticket));
+		ticket = cache_ticket_of(c, found);
+		meanwhile(c, cases[i].what);
+		UNIT_ROW(cache_ticket_is_spent(c, &ticket, found) == cases[i].spent, "%s", cases[i].rule);
+		entry_unref(&found);
+		cache_free(&c);
+	}
 }
 
 static void tickets(void)
@@ -376,5 +402,5 @@ static void sweeps(void)
 	}
 }
 
-UNIT_SUITE(cache, { "hit for miss behind a purge", hit_for_miss_behind_a_purge }, { "sweeps", sweeps }, { "hit for miss", hit_for_miss }, { "generations", generations }, { "tickets", tickets }, { "tickets of what was found", tickets_of_what_was_found }, { "overtakers", overtakers },
+UNIT_SUITE(cache, { "hit for miss behind a purge", hit_for_miss_behind_a_purge }, { "sweeps", sweeps }, { "hit for miss", hit_for_miss }, { "generations", generations }, { "tickets", tickets }, { "spent tickets", spent_tickets }, { "tickets of what was found", tickets_of_what_was_found }, { "overtakers", overtakers },
 	{ "purged elsewhere", purged_elsewhere }, { "retires", retires })
