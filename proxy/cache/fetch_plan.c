@@ -39,13 +39,19 @@ struct backoff_terms fetch_plan_terms(const struct request_context *ctx, const s
 		.host_interval_ms = target->route->host_interval_ms };
 }
 
-static struct backoff_request plan_asked(const struct request_context *ctx, const struct request *request,
-    const struct target *target, struct slice url)
+/* The question to backoff. False: it remembers nothing, and need not be asked. */
+static bool plan_asked(const struct request_context *ctx, const struct request *request, const struct target *target,
+    struct slice url, struct backoff_request *r, struct backoff_terms *terms)
 {
-	struct parent_rules parents = fetch_plan_parents(ctx->conf, target->route);
+	struct parent_rules parents;
 
-	return (struct backoff_request){ .url = url, .parent = parent_number(parent_choose(&parents, &target->to)),
+	if (backoff_is_idle(ctx->backoff))
+		return false;
+	parents = fetch_plan_parents(ctx->conf, target->route);
+	*r = (struct backoff_request){ .url = url, .parent = parent_number(parent_choose(&parents, &target->to)),
 		.changes = !request_reads(request) };
+	*terms = fetch_plan_terms(ctx, request, target);
+	return true;
 }
 
 enum backoff_answer fetch_plan_waits(const struct request_context *ctx, const struct request *request,
@@ -54,11 +60,8 @@ enum backoff_answer fetch_plan_waits(const struct request_context *ctx, const st
 	struct backoff_terms terms;
 	struct backoff_request r;
 
-	if (backoff_is_idle(ctx->backoff))
-		return BACKOFF_GO;
-	terms = fetch_plan_terms(ctx, request, target);
-	r = plan_asked(ctx, request, target, url);
-	return backoff_waits(ctx->backoff, &r, &terms, loop_now_ms(ctx->loop), failure);
+	return plan_asked(ctx, request, target, url, &r, &terms) ?
+	    backoff_waits(ctx->backoff, &r, &terms, loop_now_ms(ctx->loop), failure) : BACKOFF_GO;
 }
 
 bool fetch_plan_asks_plainly(const struct request_context *ctx, const struct request *request,
@@ -67,11 +70,7 @@ bool fetch_plan_asks_plainly(const struct request_context *ctx, const struct req
 	struct backoff_terms terms;
 	struct backoff_request r;
 
-	if (backoff_is_idle(ctx->backoff))
-		return false;
-	terms = fetch_plan_terms(ctx, request, target);
-	r = plan_asked(ctx, request, target, url);
-	return backoff_asks_plainly(ctx->backoff, &r, &terms);
+	return plan_asked(ctx, request, target, url, &r, &terms) && backoff_asks_plainly(ctx->backoff, &r, &terms);
 }
 
 bool fetch_plan_caches(const struct request *request, const struct target *target)

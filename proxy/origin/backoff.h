@@ -61,9 +61,9 @@ enum backoff_answer { BACKOFF_GO, BACKOFF_SOON, BACKOFF_WAIT };
 /* Whether the request may be made. */
 enum backoff_answer backoff_waits(struct backoff *, const struct backoff_request *, const struct backoff_terms *,
     uint64_t now_ms, struct failure *);
-/* Whether a request that may be made is the first behind a pause, and is to have no fields of its client's: a client
- * whom the origin refuses for what it says must not keep it from the others. Every other one has them, for an origin
- * may refuse utfeed alone. */
+/* Whether a request that may be made is the first behind a pause, and must carry no fields of its client. The origin
+ * may refuse that client's fields alone, and the other clients must not suffer. Behind every other pause the request
+ * has the fields, because the origin may refuse utfeed's own. */
 bool backoff_asks_plainly(struct backoff *, const struct backoff_request *, const struct backoff_terms *);
 /* As backoff_waits(); if it may be made, it counts as made now or soon, and asked_ms is set. */
 enum backoff_answer backoff_ask(struct backoff *, struct backoff_request *, const struct backoff_terms *,

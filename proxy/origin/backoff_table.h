@@ -28,7 +28,7 @@ struct backoff_entry {
 	bool proven;
 	/* the owner's, all 0 in a new entry; times are of the monotonic clock in ms */
 	bool asked_for;                /* the origin asked for the pause */
-	bool plain;                    /* who asks first behind the pause does so without the client's fields */
+	bool plain;                    /* the first request behind the pause has no fields of its client */
 	uint8_t doublings;             /* pauses in a row that nobody asked for */
 	uint8_t why;                   /* enum failure_kind */
 	uint16_t status;               /* that the origin gave; 0: none came */

@@ -63,7 +63,6 @@ def stored(proxy, another):
     until = time.monotonic() + TIMEOUT
     while another.get("/f", "Cache-Control: only-if-cached, max-stale").status != 200:
         assert time.monotonic() < until and proxy.get("/f").status == 200
-    another.stop()
 
 
 def closing(data):
@@ -135,7 +134,9 @@ def test_every_store_keeps_it_over_a_restart(start, origin, site, store, failure
     site["/f"] = feed(OLD)
     proxy.get("/f")
     if store:
-        stored(proxy, start(None, *options))
+        another = start(None, *options)
+        stored(proxy, another)
+        another.stop()
         proxy.stop()
         proxy = start(None, *options)
         found(proxy)
@@ -151,7 +152,7 @@ def test_another_process_gives_it_too(start, origin, site, tmp_path, redis_serve
     first, second = (start(origin, "--pause", "off", *options) for _ in range(2))
     site["/f"] = feed(OLD)
     first.get("/f")
-    found(second)
+    stored(first, second)
     site["/f"] = page(FRESH, body=HTML, kind="text/html")
     for proxy in (second, first, second):
         is_kept(proxy.get("/f"), 200)

@@ -63,8 +63,8 @@ def of_exchange(x, most):
 
 
 def ended(x, q, world):
-    """A PURGE of the URL has ended what x began (issue 32 part 2)."""
-    return any(r.ended and r.settles and r.covers(x.url) and x.asked.seq < r.sent.seq and r.ended.seq < q.sent.seq for r in world.removals)
+    """A PURGE of the URL has ended what x began (issue 32 part 2). Of two utfeeds each has pauses of its own."""
+    return not world.shared and any(r.ended and r.settles and r.covers(x.url) and x.asked.seq < r.sent.seq and r.ended.seq < q.sent.seq for r in world.removals)
 
 
 def holds(x, q, world):
@@ -94,7 +94,7 @@ def has_credentials(fields):
 def is_over(x, q, urls, world):
     """What was asked behind what x began has come well: the pause is over, and was told so."""
     host = x.status == 429 or x.url not in urls
-    return x.known and any(
+    return x.known and not world.shared and any(
         y.since.seq > x.known.seq and y.way and y.way.pauses and y.method == "GET" and y.known and y.known.seq < q.sent.seq and (
             host_of(y.url) == host_of(x.url) and y.complete and y.status not in (403, 429) and y.status < 500 if host else y.url == x.url and y.way is x.way and gives_feed(y))
         for y in world.exchanges.values())

@@ -34,7 +34,7 @@ struct given {
 	int status;
 	enum judge_field vary;
 	bool own;                              /* for who asked alone: private, no-store */
-	bool own_by_cookie;                    /* likewise, but in the gateway: a cookie without a lifetime */
+	bool own_by_cookie;                    /* likewise, except in the gateway: a cookie without a lifetime */
 	bool shared_later;                     /* a cookie with a lifetime: for who asked, and for who asks later */
 	bool own_cookie;                       /* a 304's: for who asked, whatever becomes of the rest */
 	bool freed;                            /* answers Authorization and says that it may be stored all the same */
