@@ -123,7 +123,8 @@ bool cache_gate_lets_in(struct cache *c, const struct gate *gate, const struct c
 bool cache_ticket_is_spent(struct cache *c, const struct cache_ticket *t, const struct entry *found)
 {
 	struct gate *gate = gate_open(c, found->key, found->key_len);
-	bool spent = gate->purges != t->purges || prefixes_purged(&c->prefixes, t->prefixes, found->key, found->key_len);
+	bool spent = gate->purges != t->purges ||
+	    prefixes_purged(&c->prefixes, t->prefixes, found->key, found->key_len);
 	struct entry *there;
 
 	cache_gate_close(c, gate);

@@ -42,7 +42,8 @@ void cache_warm(struct cache *, struct entry *, const struct cache_ticket *);
 void cache_cancel(struct cache *, struct store_wait *);
 /* False: its URL was purged since the ticket was taken, and nothing was stored. */
 bool cache_put(struct cache *, struct entry *, const struct cache_ticket *);
-/* Whether the entry, found before the ticket was taken, may have been purged since, so that it must not answer any more. */
+/* Whether the entry, found before the ticket was taken, may have been purged since, so that it must not answer any
+ * more. */
 bool cache_ticket_is_spent(struct cache *, const struct cache_ticket *, const struct entry *found);
 /* As cache_put(), of a record of variants, which is given its generation: that of the record in its place, if that has
  * the same names, or else the known one, if nothing of the URL has changed since the ticket was taken; or else a new

@@ -283,7 +283,8 @@ void freshness_read(struct freshness *f, const struct http_msg *m, int64_t reque
 		f->flags |= FRESHNESS_NO_STALE;
 	if (cc_has(&cc, CC_IMMUTABLE))
 		f->flags |= FRESHNESS_IMMUTABLE;
-	/* A response that must not be served stale is not kept, unless the origin names a window (RFC 5861 section 4). */
+	/* A response that must not be served stale is not kept, unless the origin names a window (RFC 5861 section
+	 * 4). */
 	f->keep_s = f->flags & (FRESHNESS_NO_CACHE | FRESHNESS_NO_CACHE_FIELDS | FRESHNESS_NO_STALE) ?
 	    (s->keep_s ? window(&cc, CC_SIE, 0) : 0) : s->keep_s;
 	if (f->flags & (FRESHNESS_NO_CACHE | FRESHNESS_NO_CACHE_FIELDS) || revalidates)
