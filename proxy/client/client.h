@@ -11,8 +11,8 @@
 #include <stddef.h>
 #include <sys/socket.h>
 
-#include "proxy/cache/context.h"
-#include "proxy/client/requester.h"
+#include "proxy/answer/context.h"
+#include "proxy/answer/requester.h"
 
 struct client_pool;
 struct tls_context;

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "conf/conf.h"
-#include "proxy/cache/local_reply.h"
-#include "proxy/client/request_read.h"
+#include "proxy/answer/local_reply.h"
+#include "proxy/answer/request_read.h"
 #include "proxy/net/conn.h"
 #include "proxy/origin/fetch_record.h"
 #include "proxy/settings/settings.h"

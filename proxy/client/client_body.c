@@ -1,6 +1,6 @@
 /* Passing on a request's body as it arrives; see client_internal.h. */
+#include "proxy/answer/request_read.h"
 #include "proxy/client/client_internal.h"
-#include "proxy/client/request_read.h"
 
 #include <string.h>
 

@@ -8,10 +8,10 @@
 #include <string.h>
 
 #include "conf/conf.h"
+#include "proxy/answer/fetch_plan.h"
+#include "proxy/answer/local_reply.h"
 #include "proxy/base/log.h"
 #include "proxy/base/text.h"
-#include "proxy/cache/fetch_plan.h"
-#include "proxy/cache/local_reply.h"
 #include "proxy/net/conn.h"
 #include "proxy/net/tls_hello.h"
 #include "proxy/origin/fetch_record.h"

@@ -9,12 +9,12 @@
 #include <sys/queue.h>
 
 #include "conf/conf.h"
+#include "proxy/answer/lookup.h"
 #include "proxy/cache/gzip_form.h"
-#include "proxy/cache/lookup.h"
 #include "proxy/cache/sweeper.h"
+#include "proxy/client/client.h"
 #include "proxy/http/raw_target.h"
 #include "proxy/http/traceparent.h"
-#include "proxy/client/client.h"
 #include "proxy/net/conn.h"
 #include "proxy/net/loop.h"
 #include "proxy/net/tls_hello.h"

@@ -5,11 +5,11 @@
 #include <string.h>
 
 #include "conf/conf.h"
-#include "proxy/cache/local_reply.h"
+#include "proxy/answer/dispatch.h"
+#include "proxy/answer/local_reply.h"
+#include "proxy/answer/request_read.h"
 #include "proxy/client/access_log.h"
 #include "proxy/client/client_intercept.h"
-#include "proxy/client/dispatch.h"
-#include "proxy/client/request_read.h"
 #include "proxy/http/http_parse.h"
 #include "proxy/net/conn.h"
 #include "proxy/settings/settings.h"

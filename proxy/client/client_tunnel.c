@@ -1,14 +1,14 @@
 /* CONNECT, from the request to the end of its tunnel; see client_internal.h. Source: RFC 9110 section 9.3.6. */
+#include "proxy/answer/dispatch.h"
 #include "proxy/client/client_intercept.h"
 #include "proxy/client/client_internal.h"
-#include "proxy/client/dispatch.h"
 
 #include <stdlib.h>
 
 #include "conf/conf.h"
+#include "proxy/answer/fetch_plan.h"
+#include "proxy/answer/local_reply.h"
 #include "proxy/base/text.h"
-#include "proxy/cache/fetch_plan.h"
-#include "proxy/cache/local_reply.h"
 #include "proxy/http/http_parse.h"
 #include "proxy/net/conn.h"
 #include "proxy/net/tunnel.h"

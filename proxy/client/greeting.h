@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <sys/socket.h>
 
-#include "proxy/client/requester.h"
+#include "proxy/answer/requester.h"
 
 struct greeting_pool;
 struct loop;

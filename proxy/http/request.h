@@ -1,4 +1,4 @@
-/* Owns a client's request as a value: client/request_read.c reads it once from the head, and every later step gets this
+/* Owns a client's request as a value: answer/request_read.c reads it once from the head, and every later step gets this
  * value.
  * Must not know: the client, what is stored. Invariant: it never changes once it is read; msg must live as long. */
 #ifndef UTFEED_PROXY_HTTP_REQUEST_H

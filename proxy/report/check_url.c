@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "conf/conf.h"
+#include "proxy/answer/fetch_plan.h"
 #include "proxy/base/container_of.h"
-#include "proxy/cache/fetch_plan.h"
 #include "proxy/dns/resolve.h"
 #include "proxy/http/location.h"
 #include "proxy/net/loop.h"

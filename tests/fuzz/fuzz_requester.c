@@ -2,7 +2,7 @@
  * ended by a line feed, to a trusted proxy that adds a line of its own.
  * Invariants: whatever the client wrote, it is whom the proxy names; a client that is not believed is the connection's other end; nobody
  * has rights who is not known, is a proxy, or came through another one. */
-#include "proxy/client/requester.h"
+#include "proxy/answer/requester.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>

@@ -2,13 +2,13 @@
  * ever.
  * Must not know: how redirects are remembered (moves.h). Invariant: the answer is not stored anywhere, leads into
  * utfeed, and tells only as much of a chain of redirects as is permanent. Source: RFC 9110 section 15.4.9. */
-#include "proxy/cache/lookup_internal.h"
+#include "proxy/answer/lookup_internal.h"
 
 #include <string.h>
 
 #include "conf/conf.h"
+#include "proxy/answer/local_reply.h"
 #include "proxy/base/hash.h"
-#include "proxy/cache/local_reply.h"
 #include "proxy/cache/moves.h"
 #include "proxy/settings/settings.h"
 

@@ -12,14 +12,14 @@
  *
  * Invariant: a step says which step is next, and lookup_enter() alone goes there.
  * Source: RFC 9111 section 4, RFC 9110 sections 13 and 14, RFC 9211. */
-#ifndef UTFEED_PROXY_CACHE_LOOKUP_H
-#define UTFEED_PROXY_CACHE_LOOKUP_H
+#ifndef UTFEED_PROXY_ANSWER_LOOKUP_H
+#define UTFEED_PROXY_ANSWER_LOOKUP_H
 
 #include "proxy/base/answers.h"
 #include "proxy/cache/cache.h"
-#include "proxy/http/cors.h"
 #include "proxy/http/cache_status.h"
 #include "proxy/http/conditional.h"
+#include "proxy/http/cors.h"
 #include "proxy/http/request.h"
 #include "proxy/http/target.h"
 #include "proxy/object/feed_state.h"

@@ -2,12 +2,12 @@
  * rewrite).
  * Must not know: feeds, what is rewritten. Invariant: what it writes for a request stands in the key of what is stored
  * for it, or is not stored, so that no client's Host shapes what another one gets. */
-#ifndef UTFEED_PROXY_CACHE_GATEWAY_H
-#define UTFEED_PROXY_CACHE_GATEWAY_H
+#ifndef UTFEED_PROXY_ANSWER_GATEWAY_H
+#define UTFEED_PROXY_ANSWER_GATEWAY_H
 
 #include "conf/conf.h"
+#include "proxy/answer/context.h"
 #include "proxy/base/text.h"
-#include "proxy/cache/context.h"
 #include "proxy/http/request.h"
 #include "proxy/http/target.h"
 

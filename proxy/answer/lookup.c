@@ -1,5 +1,5 @@
 /* A request's steps through the cache, in the order of lookup.h. */
-#include "proxy/cache/lookup_internal.h"
+#include "proxy/answer/lookup_internal.h"
 
 #include <assert.h>
 #include <stddef.h>
@@ -7,10 +7,10 @@
 #include <string.h>
 
 #include "conf/conf.h"
+#include "proxy/answer/gateway.h"
+#include "proxy/answer/request_head.h"
 #include "proxy/base/container_of.h"
-#include "proxy/cache/gateway.h"
 #include "proxy/cache/purge.h"
-#include "proxy/cache/request_head.h"
 #include "proxy/http/vary.h"
 #include "proxy/object/audience.h"
 

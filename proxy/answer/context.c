@@ -1,5 +1,5 @@
 /* What a request is carried out with; see context.h. */
-#include "proxy/cache/context.h"
+#include "proxy/answer/context.h"
 
 #include <stddef.h>
 

@@ -1,19 +1,19 @@
 /* Deciding where a request goes; see dispatch.h. */
-#include "proxy/client/dispatch.h"
+#include "proxy/answer/dispatch.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "conf/conf.h"
+#include "proxy/answer/fetch_plan.h"
+#include "proxy/answer/local_reply.h"
+#include "proxy/answer/request_head.h"
+#include "proxy/answer/request_read.h"
+#include "proxy/answer/requester.h"
 #include "proxy/base/hash.h"
-#include "proxy/cache/fetch_plan.h"
 #include "proxy/cache/invalidate.h"
-#include "proxy/cache/local_reply.h"
 #include "proxy/cache/purge.h"
-#include "proxy/cache/request_head.h"
-#include "proxy/client/request_read.h"
-#include "proxy/client/requester.h"
 #include "proxy/http/cors.h"
 #include "proxy/http/pac.h"
 #include "proxy/http/target.h"

@@ -3,10 +3,10 @@
  * Must not know: connections, stored responses.
  * Invariant: nothing of a client's request reaches an origin but what headers.def lets through, and that is written
  * anew (request_head.h). */
-#ifndef UTFEED_PROXY_CACHE_FETCH_PLAN_H
-#define UTFEED_PROXY_CACHE_FETCH_PLAN_H
+#ifndef UTFEED_PROXY_ANSWER_FETCH_PLAN_H
+#define UTFEED_PROXY_ANSWER_FETCH_PLAN_H
 
-#include "proxy/cache/context.h"
+#include "proxy/answer/context.h"
 #include "proxy/http/request.h"
 #include "proxy/http/target.h"
 #include "proxy/origin/fetch.h"

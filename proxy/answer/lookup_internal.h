@@ -1,12 +1,12 @@
 /* Owns what the files of a lookup share: lookup.c has the steps, lookup_origin.c those that ask the origin, deliver.c
  * makes the last choices when the head goes out, outcome.c counts the result. Must not know: connections. Invariant: a
  * lookup belongs to its worker alone. */
-#ifndef UTFEED_PROXY_CACHE_LOOKUP_INTERNAL_H
-#define UTFEED_PROXY_CACHE_LOOKUP_INTERNAL_H
+#ifndef UTFEED_PROXY_ANSWER_LOOKUP_INTERNAL_H
+#define UTFEED_PROXY_ANSWER_LOOKUP_INTERNAL_H
 
-#include "proxy/cache/context.h"
+#include "proxy/answer/context.h"
+#include "proxy/answer/lookup.h"
 #include "proxy/cache/fill.h"
-#include "proxy/cache/lookup.h"
 #include "proxy/http/conditional.h"
 #include "proxy/net/loop.h"
 

@@ -1,6 +1,6 @@
 /* Owns what a lookup counts as: each request adds to exactly one of the counters from cache_hits to cache_bypasses, or
  * to none of them where it never reached the cache. Must not know: how the lookup is decided. */
-#include "proxy/cache/lookup_internal.h"
+#include "proxy/answer/lookup_internal.h"
 
 #include "proxy/settings/settings.h"
 

@@ -1,6 +1,6 @@
-/* Owns the cases of proxy/client/requester.c (who a request comes from) and proxy/http/served_host.c (which names are answered to).
+/* Owns the cases of proxy/answer/requester.c (who a request comes from) and proxy/http/served_host.c (which names are answered to).
  * Must not know: connections. Invariant: each row names its rule. */
-#include "proxy/client/requester.h"
+#include "proxy/answer/requester.h"
 #include "proxy/http/served_host.h"
 #include "tests/unit/unit.h"
 

@@ -1,7 +1,7 @@
-/* Owns reading what a client's request says. Must not know: what is done with it.
- * Invariant: no other file of client/ looks at a field of a request, except requester.c, which reads who asks. */
-#ifndef UTFEED_PROXY_CLIENT_REQUEST_READ_H
-#define UTFEED_PROXY_CLIENT_REQUEST_READ_H
+/* Owns reading what a client's request says, but for who asks (requester.h). Must not know: what is done with it.
+ * Invariant: the message is not changed. */
+#ifndef UTFEED_PROXY_ANSWER_REQUEST_READ_H
+#define UTFEED_PROXY_ANSWER_REQUEST_READ_H
 
 #include "proxy/http/request.h"
 

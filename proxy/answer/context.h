@@ -1,8 +1,8 @@
 /* Owns the shape of what a request is carried out with: the means of one worker, and the settings that were in force
  * when the request began.
  * Must not know: what is done with them. Invariant: conf, tls and the guards belong to settings. */
-#ifndef UTFEED_PROXY_CACHE_CONTEXT_H
-#define UTFEED_PROXY_CACHE_CONTEXT_H
+#ifndef UTFEED_PROXY_ANSWER_CONTEXT_H
+#define UTFEED_PROXY_ANSWER_CONTEXT_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -4,8 +4,8 @@
  * Invariant: only proxies that trusted-proxies names are believed. Those proxies themselves have no rights, nor has a
  * client that came through any other proxy.
  * Source: RFC 7239 (Forwarded), and X-Forwarded-For, the field before it, in the form that is in common use. */
-#ifndef UTFEED_PROXY_CLIENT_REQUESTER_H
-#define UTFEED_PROXY_CLIENT_REQUESTER_H
+#ifndef UTFEED_PROXY_ANSWER_REQUESTER_H
+#define UTFEED_PROXY_ANSWER_REQUESTER_H
 
 #include "conf/conf.h"
 #include "proxy/http/http_msg.h"

@@ -1,5 +1,5 @@
 /* Request heads for origins; see request_head.h. */
-#include "proxy/cache/request_head.h"
+#include "proxy/answer/request_head.h"
 
 #include <ctype.h>
 #include <stdio.h>

@@ -1,12 +1,12 @@
 /* Making a fetch's parameters from target and settings; see fetch_plan.h. */
-#include "proxy/cache/fetch_plan.h"
+#include "proxy/answer/fetch_plan.h"
 
 #include <assert.h>
 
 #include "conf/conf.h"
+#include "proxy/answer/gateway.h"
+#include "proxy/answer/request_head.h"
 #include "proxy/base/hash.h"
-#include "proxy/cache/gateway.h"
-#include "proxy/cache/request_head.h"
 #include "proxy/http/etag.h"
 #include "proxy/net/loop.h"
 #include "proxy/object/learned.h"

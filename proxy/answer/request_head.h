@@ -1,8 +1,8 @@
 /* Owns the request head that an origin sees: it is written anew, from what headers.def and the route let through.
  * Must not know: connections. Source: RFC 9110 sections 7.6 and 7.7. The fetch writes the URL and Host, which change on
  * redirects. */
-#ifndef UTFEED_PROXY_CACHE_REQUEST_HEAD_H
-#define UTFEED_PROXY_CACHE_REQUEST_HEAD_H
+#ifndef UTFEED_PROXY_ANSWER_REQUEST_HEAD_H
+#define UTFEED_PROXY_ANSWER_REQUEST_HEAD_H
 
 #include "proxy/http/http_msg.h"
 #include "proxy/origin/fetch.h"

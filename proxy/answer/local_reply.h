@@ -2,10 +2,10 @@
  * client of a failure.
  * Must not know: connections, requests. Invariant: each answer is complete when it is handed out; no byte of it comes
  * from an origin. */
-#ifndef UTFEED_PROXY_CACHE_LOCAL_REPLY_H
-#define UTFEED_PROXY_CACHE_LOCAL_REPLY_H
+#ifndef UTFEED_PROXY_ANSWER_LOCAL_REPLY_H
+#define UTFEED_PROXY_ANSWER_LOCAL_REPLY_H
 
-#include "proxy/cache/context.h"
+#include "proxy/answer/context.h"
 #include "proxy/object/object.h"
 
 /* All three give one reference; NULL: out of memory. */

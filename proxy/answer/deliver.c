@@ -1,14 +1,14 @@
 /* The last choices about a response when its head goes out: the cache's own field lines, preconditions, ranges; see
  * lookup.h and lookup_internal.h. */
-#include "proxy/cache/lookup_internal.h"
+#include "proxy/answer/lookup_internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "conf/conf.h"
+#include "proxy/answer/gateway.h"
 #include "proxy/base/http_date.h"
-#include "proxy/cache/gateway.h"
 #include "proxy/http/etag.h"
 #include "proxy/http/head_text.h"
 #include "proxy/http/location.h"

@@ -1,5 +1,5 @@
 /* Who asks; see requester.h. */
-#include "proxy/client/requester.h"
+#include "proxy/answer/requester.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>

@@ -1,5 +1,5 @@
 /* The URL under which a client reaches the gateway; see gateway.h. */
-#include "proxy/cache/gateway.h"
+#include "proxy/answer/gateway.h"
 
 #include <ctype.h>
 

@@ -1,16 +1,16 @@
-/* Owns the cases of proxy/cache/lookup.c and lookup_origin.c: which way a request goes, by what is stored and what it says. The memory
+/* Owns the cases of proxy/answer/lookup.c and lookup_origin.c: which way a request goes, by what is stored and what it says. The memory
  * store is the real one, the second store answers when the case lets it, and the linker puts fills of the test's own in the place of
  * fill_start() and fetch_plan() (tests/include.am).
  * Must not know: origins, clients. Invariant: each row names its rule (sections of RFC 9111 where no other is named). */
-#include "proxy/cache/lookup.h"
+#include "proxy/answer/lookup.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "proxy/cache/context.h"
+#include "proxy/answer/context.h"
 #include "proxy/cache/fill.h"
-#include "proxy/client/request_read.h"
+#include "proxy/answer/request_read.h"
 #include "proxy/http/http_parse.h"
 #include "proxy/http/vary.h"
 #include "proxy/net/loop.h"

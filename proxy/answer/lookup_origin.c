@@ -1,16 +1,16 @@
 /* The steps of a lookup that ask the origin; see lookup.h and lookup_internal.h. */
-#include "proxy/cache/lookup_internal.h"
+#include "proxy/answer/lookup_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "conf/conf.h"
+#include "proxy/answer/fetch_plan.h"
+#include "proxy/answer/local_reply.h"
+#include "proxy/answer/request_head.h"
 #include "proxy/base/container_of.h"
 #include "proxy/base/hash.h"
-#include "proxy/cache/fetch_plan.h"
 #include "proxy/cache/fill.h"
-#include "proxy/cache/local_reply.h"
-#include "proxy/cache/request_head.h"
 #include "proxy/object/audience.h"
 
 /* ---- COLLAPSE ---- */

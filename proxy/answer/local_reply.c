@@ -1,5 +1,5 @@
 /* Writing the answers that utfeed gives by itself; see local_reply.h. */
-#include "proxy/cache/local_reply.h"
+#include "proxy/answer/local_reply.h"
 
 #include <stdlib.h>
 

@@ -1,11 +1,11 @@
 /* Owns the decision where a client's request goes: to an origin through the cache or past it, to a PURGE, or to an
  * answer of our own.
  * Must not know: connections, how responses are written. */
-#ifndef UTFEED_PROXY_CLIENT_DISPATCH_H
-#define UTFEED_PROXY_CLIENT_DISPATCH_H
+#ifndef UTFEED_PROXY_ANSWER_DISPATCH_H
+#define UTFEED_PROXY_ANSWER_DISPATCH_H
 
-#include "proxy/cache/context.h"
-#include "proxy/cache/lookup.h"
+#include "proxy/answer/context.h"
+#include "proxy/answer/lookup.h"
 #include "proxy/object/object.h"
 
 struct inside;

@@ -1,5 +1,5 @@
 /* Reading requests; see request_read.h. */
-#include "proxy/client/request_read.h"
+#include "proxy/answer/request_read.h"
 
 #include "proxy/coding/content_coding.h"
 #include "proxy/http/cdn_loop.h"
