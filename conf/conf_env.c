@@ -81,7 +81,7 @@ static bool is_of_rows(const struct conf_row *rows, size_t count, const char *na
 static bool is_own(const char *name, size_t len)
 {
 	return is_of_rows(conf_options, CONF_OPTION_COUNT, name, len) ||
-	    is_of_rows(conf_former_options, CONF_FORMER_COUNT, name, len) ||
+	    is_of_rows(conf_former_options, conf_former_count, name, len) ||
 	    (len == sizeof(config) - 1 && memcmp(config, name, len) == 0);
 }
 
@@ -135,7 +135,7 @@ static void apply_rows(struct conf *conf, const struct conf_row *rows, size_t co
 void conf_env_apply(struct conf *conf, char *const *envp)
 {
 	apply_rows(conf, conf_options, CONF_OPTION_COUNT, envp);
-	apply_rows(conf, conf_former_options, CONF_FORMER_COUNT, envp);
+	apply_rows(conf, conf_former_options, conf_former_count, envp);
 	for (; *envp; envp++)
 		if (strncmp(*envp, prefix, sizeof(prefix) - 1) == 0)
 			warn_of_stranger(conf, *envp);

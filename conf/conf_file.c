@@ -174,7 +174,7 @@ static int set_option(struct reader *reader, const char *name, const char *text)
 
 	if (route && route_row && (reader->part != PART_GATEWAY || conf_is_of_gateway(route_row)))
 		return conf_route_set(route, route_row, &value, reader->error) == 0 ? 0 : fail_here(reader);
-	if (!route && row)
+	if (row && (!route || conf_is_removed(row)))
 		return conf_give(reader->conf, row, CONF_LEVEL_FILE, &value, reader->error);
 	return fail_name(reader, name, row, route_row);
 }

@@ -1,5 +1,5 @@
-/* Owns the routes that no pattern leads to (the gateway's, and that of all other destinations which clients name), the
- * defaults of options by way, and the former names of the gateway's options.
+/* Owns the routes that no pattern leads to (the gateway's, and that of all other destinations which clients name), and
+ * the defaults of options by way.
  * Must not know: where values come from.
  * Invariant: what a section or a route sets counts before a global value, and that before a default. */
 #include "conf/conf_internal.h"
@@ -66,53 +66,4 @@ size_t conf_route_number(const struct conf *conf, const struct conf_route *route
 	if (*route->pattern)
 		return (size_t)(route - conf->routes.items);
 	return conf->routes.count + (route == &conf->by_url);
-}
-
-/* ---- former names ---- */
-
-const struct conf_row conf_former_options[CONF_FORMER_COUNT] = {
-	{ .name = "gateway-floor", .type = CONF_TYPE_TIME },
-	{ .name = "gateway-stale", .type = CONF_TYPE_TIME },
-};
-static const enum conf_route_option_id names_now[CONF_FORMER_COUNT] = { CONF_ROUTE_freshness_floor_ms,
-	CONF_ROUTE_stale_if_error_ms };
-
-const struct conf_row *conf_option_find(const char *name, size_t len)
-{
-	const struct conf_row *row = conf_row_find(conf_options, CONF_OPTION_COUNT, name, len);
-
-	return row ? row : conf_row_find(conf_former_options, CONF_FORMER_COUNT, name, len);
-}
-
-static bool is_former(const struct conf_row *row)
-{
-	return row >= conf_former_options && row < conf_former_options + CONF_FORMER_COUNT;
-}
-
-static int set_former(struct conf *conf, const struct conf_row *row, enum conf_level level,
-    const struct conf_value *value, struct conf_error *error)
-{
-	enum conf_route_option_id now = names_now[row - conf_former_options];
-	char **place = &conf->by_url.places[now];
-
-	if (level > CONF_LEVEL_FILE) {
-		free(*place);
-		*place = NULL;
-	}
-	if (conf_route_set(&conf->by_url, &conf_route_options[now], value, error) != 0) {
-		if (level == CONF_LEVEL_FILE)
-			conf_fail_in(error, row->name);
-		return conf_fail_in(error, value->where);
-	}
-	conf_warn(conf, "%s%s%s: a former name; its place is %s below [gateway] in the file, or --%s for the gateway "
-	    "and the routes",
-	    value->where, level == CONF_LEVEL_FILE ? ": " : "", level == CONF_LEVEL_FILE ? row->name : "",
-	    conf_route_options[now].name, conf_route_options[now].name);
-	return 0;
-}
-
-int conf_give(struct conf *conf, const struct conf_row *row, enum conf_level level, const struct conf_value *value,
-    struct conf_error *error)
-{
-	return is_former(row) ? set_former(conf, row, level, value, error) : conf_set(conf, row, level, value, error);
 }

@@ -152,14 +152,18 @@ void conf_route_clear_list(void *list);
 int conf_route_settle_list(struct conf_route_list *, struct conf_error *);
 int conf_route_inherit(struct conf_route *, const struct conf *, struct conf_error *);
 
-/* conf_gateway.c */
-enum { CONF_FORMER_COUNT = 2 };
-/* Names that options of the gateway had. Of these rows only name and type count. */
-extern const struct conf_row conf_former_options[CONF_FORMER_COUNT];
+/* conf_former.c: former.def. Of these rows only name and type count. */
+extern const struct conf_row conf_former_options[];
+extern const size_t conf_former_count;
 /* An option by its name or a former one. */
 const struct conf_row *conf_option_find(const char *name, size_t len);
-/* conf_set() for a row of conf_option_find(). A former name sets the option of the gateway, and is warned of. */
+/* Whether the row, which may be NULL, is that of an option that is gone. */
+bool conf_is_removed(const struct conf_row *);
+/* conf_set() for a row of conf_option_find(). A former name is warned of: one that has moved sets the option of the
+ * gateway, one that is gone nothing. */
 int conf_give(struct conf *, const struct conf_row *, enum conf_level, const struct conf_value *, struct conf_error *);
+
+/* conf_gateway.c */
 int conf_gateway_defaults(struct conf *, struct conf_error *);
 /* Whether the section [gateway] may have that option of routes. */
 bool conf_is_of_gateway(const struct conf_row *);

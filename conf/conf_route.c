@@ -213,14 +213,17 @@ static char *read_word(const char *text, size_t len, struct conf_error *error)
 }
 
 /* One NAME=VALUE of an inline route. */
-static int route_set_word(struct conf_route *route, const char *word, size_t len, const char *where,
-    struct conf_error *error)
+static int route_set_word(struct conf *conf, struct conf_route *route, const char *word, size_t len,
+    const char *where, struct conf_error *error)
 {
 	const char *equals = memchr(word, '=', len);
 	size_t name_len = equals ? (size_t)(equals - word) : len;
 	const struct conf_row *row = conf_row_find(conf_route_options, CONF_ROUTE_OPTION_COUNT, word, name_len);
+	const struct conf_row *former = conf_option_find(word, name_len);
 	int status;
 
+	if (equals && conf_is_removed(former))
+		return conf_give(conf, former, CONF_LEVEL_FILE, &(struct conf_value){ "", where }, error);
 	if (!equals || !row)
 		return conf_fail(error, "%s is not NAME=VALUE with the name of a route's option",
 			equals ? conf_shown_name(word, name_len).text : "a word behind the origin");
@@ -237,6 +240,7 @@ int conf_route_parse(const struct conf_row *row, void *member, const struct conf
 {
 	static const char blanks[] = " \t";
 	struct conf_route_list *list = member;
+	struct conf *conf = (void *)((char *)member - row->offset);
 	const char *at = value->text + strspn(value->text, blanks);
 	size_t len = conf_item_length(at, blanks);
 	const char *equals = memchr(at, '=', len);
@@ -260,7 +264,7 @@ int conf_route_parse(const struct conf_row *row, void *member, const struct conf
 		len = conf_item_length(at, blanks);
 		if (len == 0)
 			break;
-		status = route_set_word(route, at, len, value->where, error);
+		status = route_set_word(conf, route, at, len, value->where, error);
 	}
 	return status;
 }

@@ -164,6 +164,12 @@ make_candidates() {
 			gsub(/l\(|\)/, "", text); gsub(/_/, "-", text); print ".It Li " name[$2]; say(text others ".")
 		}'
 }
+make_former() {
+	rows "$1" | generate '
+		{ print ".It Cm " $2; gsub(/_ms$/, "", $3); gsub(/_/, "-", $3) }
+		$1 == "MOVED" { say("Is " $3 " below [gateway] now.") }
+		$1 == "REMOVED" { sentence("Is gone: " $3) }'
+}
 make_countries() { rows "$1" | generate '{ gsub(/ /, ", ", $3); print ".It Li ." $2; say($3 ".") }'; }
 make_advice() {
 	rows "$1" | generate '
@@ -282,6 +288,7 @@ table $operating failures make_failures $failures
 table $operating headers make_headers headers.def
 table $operating addresses make_addresses special_addresses.def
 table $operating calls make_calls syscalls.def
+table conf/utfeed.conf.5 former make_former former.def
 table $rules labels make_labels labels.def
 table $rules codes make_codes overlay.def
 table $rules candidates make_candidates candidates.def

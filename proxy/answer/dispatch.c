@@ -66,6 +66,9 @@ static int dispatch_policy(const struct request_context *ctx, const struct reque
 	return policy_lookup(name.at, name.len);
 }
 
+/* A feed that says more than a day by mistake is asked for once a day all the same. */
+enum { FEED_HINT_MAX_S = 24 * 60 * 60 };
+
 /* What the route adds to RFC 9111 where a response says nothing. */
 static struct freshness_settings dispatch_freshness(const struct conf *conf, const struct conf_route *route)
 {
@@ -73,7 +76,7 @@ static struct freshness_settings dispatch_freshness(const struct conf *conf, con
 		.targeted = route->targeted_cache_control,
 		.floor_s = (uint32_t)(route->freshness_floor_ms / 1000),
 		.adaptive = route->adaptive,
-		.hint_max_s = route->feed_hints ? (uint32_t)(route->feed_hints_max_ms / 1000) : 0,
+		.hint_max_s = route->feed_hints ? FEED_HINT_MAX_S : 0,
 		.error_max_s = (uint32_t)(conf->error_max_ms / 1000),
 		.error_floor_s = (uint32_t)(route->error_floor_ms / 1000),
 		.max_s = (uint32_t)(route->freshness_max_ms / 1000),

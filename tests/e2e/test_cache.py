@@ -207,11 +207,10 @@ EVERY_HOUR = "<skipHours>" + "".join(f"<hour>{hour}</hour>" for hour in range(24
     (300, ("<item><ttl>10</ttl></item>",), (), "", False),
     (7200, ("<ttl>1</ttl>", EVERY_HOUR), (), "", True),
     (7200, ("<ttl>1</ttl>", EVERY_HOUR), (), "feed-hints=off", False),
-    (7200, ("<ttl>1</ttl>", EVERY_HOUR), (), "feed-hints-max=1h", False),
     (7200, ("<ttl>1</ttl>", EVERY_HOUR), ("Cache-Control: max-age=60",), "", False),
     (7200, ("<ttl>1</ttl>", skipped(0, 3600)), (), "", False),
     (7200, ("<ttl>1</ttl>", skipped(0, 3600, 7200, -3600)), (), "", True),
-    (30 * 3600, ("<ttl>6000</ttl>",), (), "feed-hints-max=48h", True),
+    (30 * 3600, ("<ttl>6000</ttl>",), (), "", False),
 ])
 def test_hints_of_feeds(start, origin, site, ago, words, explicit, options, hit):
     """RSS 2.0 ttl and skipHours, counted from when the feed was made: only what no update could have come after is extended."""

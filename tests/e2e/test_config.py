@@ -197,6 +197,8 @@ def test_the_user_of_the_configuration_is_who_may(start, tmp_path, option, fine,
     (["--resolv-conf", "/nonexistent"], "--resolv-conf: /nonexistent: No such file or directory; names are asked for at 127.0.0.1"),
     (["--cache-bytes", "2m"], "cache-object-max: 6144 KiB is more than all of cache-bytes (2048 KiB)"),
     (["--cache-object-max", "1g"], "--cache-object-max: 1048576 KiB is more than all of cache-bytes"),
+    (["--gateway-stale", "1h"], "--gateway-stale: a former name; its place is stale-if-error below [gateway]"),
+    (["--feed-hints-max", "1h"], "--feed-hints-max: this option is gone, its value does not count; leave it out"),
 ])
 def test_what_works_but_may_not_be_meant_is_warned_of(start, args, word):
     done = run("serve", *args, "--check-config")

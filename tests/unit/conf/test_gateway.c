@@ -1,4 +1,4 @@
-/* Owns the cases of the gateway as a route, of the defaults by way, and of the former names of its options.
+/* Owns the cases of the gateway as a route, of the defaults by way, and of the former names of options.
  * Must not know: what the options do. Invariant: each row names its rule. */
 #include "conf/conf_internal.h"
 #include "tests/unit/conf/printed.h"
@@ -68,7 +68,7 @@ static void ways(void)
 		{ "default: moved-max", "", NULL, NULL, "moved-max", { "24h", "24h", "0", "0" } },
 		{ "default: cdn-loop", "", NULL, NULL, "cdn-loop", { "on", "off", "off", "off" } },
 		{ "global, on", "cdn-loop = on\n", NULL, NULL, "cdn-loop", { "on", "on", "off", "off" } },
-		{ "default: what has none by way", "", NULL, NULL, "feed-hints-max", { "24h", "24h", "24h", "24h" } },
+		{ "default: what has none by way", "", NULL, NULL, "refresh-hot", { "10", "10", "10", "10" } },
 		{ "global, by file", "reload-floor = 1h\n", NULL, NULL, "reload-floor", { "1h", "1h", "0", "0" } },
 		{ "global, by flag", "", "--reload-floor=1h", NULL, "reload-floor", { "1h", "1h", "0", "0" } },
 		{ "global, by variable", "", NULL, "UTFEED_RELOAD_FLOOR=1h", "reload-floor", { "1h", "1h", "0", "0" } },
@@ -78,7 +78,7 @@ static void ways(void)
 		{ "section before a flag", "[gateway]\nfreshness-max = 1h\n", "--freshness-max=2h", NULL, "freshness-max", { "1h", "2h", "0", "0" } },
 		{ "section, of what has no default by way", "[gateway]\nuser-agent = a\n", NULL, NULL, "user-agent", { "a", "", "", "" } },
 		{ "section with normalise = off is plain", "[gateway]\nnormalise = off\n", NULL, NULL, "keep-feed", { "0", "24h", "0", "0" } },
-		{ "sections add up", "[gateway]\naccept = a\n[gateway]\nfeed-hints-max = 1h\n", NULL, NULL, "feed-hints-max", { "1h", "24h", "24h", "24h" } },
+		{ "sections add up", "[gateway]\naccept = a\n[gateway]\nrefresh-hot = 1\n", NULL, NULL, "refresh-hot", { "1", "10", "10", "10" } },
 		{ "former name, file", "gateway-floor = 7m\n", NULL, NULL, "freshness-floor", { "7m", "0", "0", "0" } },
 		{ "former name, variable", "gateway-floor = 7m\n", NULL, "UTFEED_GATEWAY_FLOOR=8m", "freshness-floor", { "8m", "0", "0", "0" } },
 		{ "former name, flag", "[gateway]\nfreshness-floor = 7m\n", "--gateway-floor=9m", "UTFEED_GATEWAY_FLOOR=8m", "freshness-floor",
@@ -149,14 +149,23 @@ static void prints(void)
 	conf_free(&conf);
 }
 
-/* A former name is warned of with its place and the new one. */
+/* A former name is warned of with its place, and the new one or what to do. */
 static void warns(void)
 {
 #define NEW ": a former name; its place is freshness-floor below [gateway] in the file, or --freshness-floor for the gateway and the routes"
+#define GONE ": this option is gone, its value does not count; leave it out; a feed's hints count for 24 h at most, and freshness-max may say less"
 	static const struct { const char *file, *flag, *variable, *warning, *place; } cases[] = {
 		{ "\ngateway-floor = 1m\n", NULL, NULL, "test_gateway.conf:2: gateway-floor" NEW, "test_gateway.conf:2: freshness-floor" },
 		{ "", "--gateway-floor=1m", NULL, "--gateway-floor" NEW, "--gateway-floor: freshness-floor" },
 		{ "", NULL, "UTFEED_GATEWAY_FLOOR=1m", "UTFEED_GATEWAY_FLOOR" NEW, "UTFEED_GATEWAY_FLOOR: freshness-floor" },
+		{ "\nfeed-hints-max = 1h\n", NULL, NULL, "test_gateway.conf:2: feed-hints-max" GONE, "freshness-floor" },
+		{ "feed-hints-max = no time\n", NULL, NULL, "test_gateway.conf:1: feed-hints-max" GONE, "freshness-floor" },
+		{ "[gateway]\nfeed-hints-max = 1h\n", NULL, NULL, "test_gateway.conf:2: feed-hints-max" GONE, "freshness-floor" },
+		{ "[route /]\norigin=http://o\nfeed-hints-max=1h\n", NULL, NULL, "test_gateway.conf:3: feed-hints-max" GONE, "freshness-floor" },
+		{ "route = /=http://o feed-hints-max=1h name=r\n", NULL, NULL, "test_gateway.conf:1: feed-hints-max" GONE, "freshness-floor" },
+		{ "", "--feed-hints-max=1h", NULL, "--feed-hints-max" GONE, "freshness-floor" },
+		{ "", NULL, "UTFEED_FEED_HINTS_MAX=1h", "UTFEED_FEED_HINTS_MAX" GONE, "freshness-floor" },
+		{ "", "--route=/=http://o feed-hints-max=1h", NULL, "--route: feed-hints-max" GONE, "freshness-floor" },
 		{ "[gateway]\nfreshness-floor = 1m\n", NULL, NULL, NULL, "test_gateway.conf:2: freshness-floor" },
 		{ "", "--freshness-floor=1m", NULL, NULL, "--freshness-floor" },
 		{ "", NULL, NULL, NULL, "freshness-floor" },
