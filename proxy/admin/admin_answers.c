@@ -5,7 +5,7 @@
 #include "proxy/admin/admin_internal.h"
 #include "proxy/admin/metrics.h"
 #include "proxy/cache/cache.h"
-#include "proxy/object/feeds_seen.h"
+#include "proxy/feeds/feeds_seen.h"
 #include "proxy/origin/backoff.h"
 #include "proxy/settings/reload_report.h"
 #include "proxy/settings/settings.h"

@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 #include "proxy/base/slice.h"
-#include "proxy/object/feeds_seen.h"
+#include "proxy/feeds/feeds_seen.h"
 #include "proxy/origin/backoff.h"
 
 struct loop;

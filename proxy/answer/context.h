@@ -13,7 +13,7 @@ struct cache;
 struct conf;
 struct feeds_seen;
 struct fetch_pool;
-struct fetch_record;
+struct fetch_timing;
 struct trace;
 struct guard;
 struct learned;
@@ -41,8 +41,8 @@ struct request_context {
 	struct resolver *resolver;         /* for tunnels */
 	struct settings *settings;         /* one reference; NULL: none yet */
 	struct log_id id;                  /* of the request */
-	/* where the record of the request's fetch is kept; NULL: nothing is measured */
-	struct fetch_record **record;
+	/* where the timing of the request's fetch is kept; NULL: nothing is measured */
+	struct fetch_timing **timing;
 	struct trace *trace;               /* of the request */
 	bool secure;                       /* the client came over TLS: a Host without a port means 443 */
 };

@@ -10,7 +10,7 @@
 #include "proxy/http/etag.h"
 #include "proxy/net/loop.h"
 #include "proxy/object/learned.h"
-#include "proxy/origin/fetch_record.h"
+#include "proxy/origin/fetch_timing.h"
 #include "proxy/settings/settings.h"
 #include "proxy/settings/tls_set.h"
 
@@ -104,9 +104,9 @@ static int plan_gateway(const struct request_context *ctx, const struct request 
 	text_add(&t, "", 1);
 	if (!(r->gateway = text_take(&t, &len)))
 		return -1;
-	r->stage.encoding.gateway = r->gateway;
-	etag_suffix(r->stage.head.etag_suffix,
-	    hash_fold(settings_encoding(ctx->settings, target->route, r->stage.encoding.policy),
+	r->transform.encoding.gateway = r->gateway;
+	etag_suffix(r->transform.head.etag_suffix,
+	    hash_fold(settings_encoding(ctx->settings, target->route, r->transform.encoding.policy),
 	        hash_xx64(r->gateway, len)));
 	return 0;
 }
@@ -149,7 +149,7 @@ int fetch_plan(const struct request_context *ctx, const struct request *request,
 		},
 		.terms = fetch_plan_terms(ctx, request, target),
 		.credentials = plan_credentials(request, target),
-		.stage = {
+		.transform = {
 			.loop = ctx->loop, .id = ctx->id,
 			.normalise = route->normalise && reads,
 			.respect_no_transform = target->mode == TARGET_FORWARD || route->respect_no_transform,
@@ -163,7 +163,7 @@ int fetch_plan(const struct request_context *ctx, const struct request *request,
 				.gzip = conf->gzip },
 		},
 	};
-	etag_suffix(r->stage.head.etag_suffix, settings_encoding(ctx->settings, route, policy));
+	etag_suffix(r->transform.head.etag_suffix, settings_encoding(ctx->settings, route, policy));
 	r->elsewhere = reads && route->keep_feed_ms;
 	r->lasting = route->slow_after_ms;
 	/* A client that sends cookies of its own keeps those that it is given, too; a route's own are all there are. */
@@ -175,7 +175,7 @@ int fetch_plan(const struct request_context *ctx, const struct request *request,
 	if (!plan_gateway(ctx, request, target, r) &&
 	    !request_head_write(r, m, conf, target, !caches, ctx->trace, begin)) {
 		r->settings = settings_ref(ctx->settings);
-		r->record = fetch_record_share(ctx->record);
+		r->timing = fetch_timing_share(ctx->timing);
 		return 0;
 	}
 	fetch_request_free(r);

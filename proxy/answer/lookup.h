@@ -22,7 +22,7 @@
 #include "proxy/http/cors.h"
 #include "proxy/http/request.h"
 #include "proxy/http/target.h"
-#include "proxy/object/feed_state.h"
+#include "proxy/feeds/feed_state.h"
 #include "proxy/origin/fetch.h"
 
 enum { LOOKUP_LINES_MAX = 512 };

@@ -256,7 +256,7 @@ int request_head_write(struct fetch_request *r, const struct http_msg *m, const 
     const struct target *target, bool conditional, struct trace *trace, struct slice begin)
 {
 	bool read = reads(m);
-	struct response_settings own = r->stage.head;
+	struct response_settings own = r->transform.head;
 	struct text t = { 0 }, private = { 0 };
 	uint64_t forwards;
 	size_t before;
@@ -271,7 +271,7 @@ int request_head_write(struct fetch_request *r, const struct http_msg *m, const 
 		add_client_fields(&t, m, target);
 	before = t.len;
 	if (read && conditional) {
-		add_tags(&t, m, H_IF_NONE_MATCH, "If-None-Match", false, &r->stage.head);
+		add_tags(&t, m, H_IF_NONE_MATCH, "If-None-Match", false, &r->transform.head);
 		request_head_add_line(&t, "If-Modified-Since", http_msg_get(m, H_IF_MODIFIED_SINCE));
 	}
 	if (!read) {

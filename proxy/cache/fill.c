@@ -221,7 +221,7 @@ static enum fetch_choice fill_on_head(void *arg, const struct fetch_answer *answ
 		log_step(&l->id, "store: no, %s",
 		    storable == STORABLE_YES ? "too large, or an error behind a good one" : storable_word(storable));
 	if (l->storing)
-		object_keep(o, l->params.max_object);
+		object_retain(o, l->params.max_object);
 	else if (!l->needs_feed)
 		fill_leave(l);
 	if (answer->cookies)
@@ -266,7 +266,7 @@ static void fill_on_grew(void *arg, struct object *o)
 	log_step(&l->id, "store: no, memory has no room for a body that grows to %llu bytes",
 	    (unsigned long long)length);
 	fill_leave(l);
-	object_unkeep(o);
+	object_unretain(o);
 	fill_release(l);
 }
 
@@ -343,7 +343,7 @@ static void fill_on_done(void *arg, struct object *o)
 	if (l->needs_feed)
 		fill_set_hit_for_miss(l, 200);
 	fill_moves_done(l, o);
-	if (l->storing && object_is_kept(o) && object_length(o) <= l->params.max_object) {
+	if (l->storing && object_is_retained(o) && object_length(o) <= l->params.max_object) {
 		e = fill_store(l, o);
 		l->marks = l->marks && !e;
 		log_step(&l->id, "store: %s", e ? "done" : "no, purged meanwhile or out of memory");
@@ -421,10 +421,10 @@ struct object *fill_start(const struct fill_params *params, struct fetch_request
 		goto fail;
 	l->object = o;
 	l->id = r->id;
-	l->head = r->stage.head;
-	l->params.freshness.drops_own = r->stage.head.way == RESPONSE_FOREIGN;
+	l->head = r->transform.head;
+	l->params.freshness.drops_own = r->transform.head.way == RESPONSE_FOREIGN;
 	l->ranged = r->ranged;
-	l->normalises = r->stage.normalise;
+	l->normalises = r->transform.normalise;
 	l->marks = l->normalises && !l->ranged;
 	object_report(o)->asked_ms = l->asked_ms;
 	r->lasting = r->lasting && fill_keeps_feed(l);

@@ -3,7 +3,7 @@
  * Invariant: a body that was not examined may be a feed; what is known only at its end changes nothing before. */
 #include "proxy/cache/fill_internal.h"
 
-#include "proxy/object/feed_hints.h"
+#include "proxy/feeds/feed_hints.h"
 
 enum lifetime_body { BODY_UNKNOWN, BODY_FEED, BODY_OTHER };
 

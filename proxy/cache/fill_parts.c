@@ -178,7 +178,7 @@ static struct object *part_object(const struct entry *old, const struct content_
 	}
 	head->status = 200;
 	head->content_length = (int64_t)length;
-	object_keep(o, UINT64_MAX);
+	object_retain(o, UINT64_MAX);
 	object_expect(o, length);
 	object_head(o, head);
 	*object_report(o) = *object_report(newer);

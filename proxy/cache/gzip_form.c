@@ -39,7 +39,7 @@ static struct object *form_new(struct object *body)
 		return NULL;
 	}
 	head->content_length = -1;
-	object_keep(form, UINT64_MAX);
+	object_retain(form, UINT64_MAX);
 	*object_report(form) = *object_snapshot(body, &room);
 	object_head(form, head);
 	return form;

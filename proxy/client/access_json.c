@@ -7,7 +7,7 @@
 #include "proxy/base/json_text.h"
 #include "proxy/base/url_secrets.h"
 #include "proxy/http/cache_status.h"
-#include "proxy/origin/fetch_record.h"
+#include "proxy/origin/fetch_timing.h"
 
 /* The most bytes of strings that peers or operators write; with them all at their longest the line is still one that a
  * pipe takes as a whole (PIPE_BUF). */
@@ -135,7 +135,7 @@ static void json_add_origin(struct text *t, const struct access_log_entry *e)
 		[STAGE_QUEUE] = "queue_ms", [STAGE_DNS] = "dns_ms", [STAGE_CONNECT] = "connect_ms",
 		[STAGE_TLS] = "tls_ms", [STAGE_ORIGIN] = "origin_ms",
 	};
-	const struct fetch_record *r = e->record;
+	const struct fetch_timing *r = e->timing;
 
 	json_add_bytes(t, "origin_host", (struct slice){ e->origin_host, e->origin_host ? strlen(e->origin_host) : 0 },
 	    JSON_HOST_MAX);

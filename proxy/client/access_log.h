@@ -13,7 +13,7 @@
 enum { ACCESS_LOG_LINE_MAX = 5120, ACCESS_METHOD_MAX = 64, ACCESS_TARGET_MAX = 2048, ACCESS_ROUTE_MAX = 512 };
 
 struct cache_status;
-struct fetch_record;
+struct fetch_timing;
 
 struct access_log_entry {
 	const char *when, *client;         /* loop_log_time(), conn_peer() */
@@ -35,7 +35,7 @@ struct access_log_entry {
 	uint64_t sent_bytes;               /* head, body and framing */
 	const char *way;                   /* answer_way_names */
 	const struct cache_status *cache;  /* NULL: the cache was not asked */
-	const struct fetch_record *record; /* NULL: nothing was fetched for the request */
+	const struct fetch_timing *timing; /* NULL: nothing was fetched for the request */
 	const char *origin_host;           /* the host and port of the URL asked for; NULL: no URL was asked for */
 	int64_t first_byte_us;             /* until the answer's head went out; negative: it never did */
 	const char *traceparent;           /* NULL: none */

@@ -10,7 +10,7 @@
 #include "proxy/client/client_intercept.h"
 #include "proxy/client/crowd.h"
 #include "proxy/net/tunnel.h"
-#include "proxy/origin/origin.h"
+#include "proxy/origin/dial.h"
 
 enum {
 	/* a request takes three: one pipelining client must not keep the loop to itself */
@@ -97,7 +97,7 @@ void client_close(struct client *c, bool reset)
 	c->blocked = false;
 	client_drop_body(c);
 	object_detach(&c->reader);
-	origin_cancel(&c->opening);
+	dial_cancel(&c->opening);
 	client_leave_opened(c);
 	tunnel_free(&c->tunnel);
 	if (unsent) {

@@ -7,7 +7,7 @@
 #include "proxy/answer/local_reply.h"
 #include "proxy/answer/request_read.h"
 #include "proxy/net/conn.h"
-#include "proxy/origin/fetch_record.h"
+#include "proxy/origin/fetch_timing.h"
 #include "proxy/settings/settings.h"
 
 /* Answers are gathered while fewer bytes than this are waiting; there is room beyond it for the last of them and for
@@ -20,8 +20,8 @@ void client_drop_answer(struct exchange *x)
 	x->lookup.ctx = NULL;          /* an answer to bytes that are no request goes past the cache */
 	object_head_unref(&x->head);
 	settings_unref(&x->ctx.settings);
-	if (x->record)
-		fetch_record_unref(&x->record);
+	if (x->timing)
+		fetch_timing_unref(&x->timing);
 }
 
 static void client_count_response(struct client *c)
@@ -247,7 +247,7 @@ bool client_send(struct client *c)
 
 	x->sender.gathers = c->keep && !x->body && x->in_len > x->msg.head_len && unsent < CLIENT_GATHER_BYTES;
 	r = sender_write(&x->sender, c->conn, &c->reader);
-	if (client_measures(c) || client_records(c))
+	if (client_measures(c) || client_times(c))
 		client_note_time(c);
 	moved = x->sender.bytes > before || conn_unsent(c->conn) < unsent;
 	stats_add(loop_stats(client_loop(c)), STAT_BYTES_TO_CLIENTS, x->sender.bytes - before);

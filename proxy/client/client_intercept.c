@@ -14,8 +14,8 @@
 #include "proxy/base/text.h"
 #include "proxy/net/conn.h"
 #include "proxy/net/tls_hello.h"
-#include "proxy/origin/fetch_record.h"
-#include "proxy/origin/origin.h"
+#include "proxy/origin/fetch_timing.h"
+#include "proxy/origin/dial.h"
 #include "proxy/settings/interception.h"
 #include "proxy/settings/settings.h"
 #include "proxy/settings/tls_set.h"
@@ -113,8 +113,8 @@ static void client_on_probe(void *arg, const struct failure *f)
 	o->probe = NULL;
 	if (f)
 		log_step(&c->x->id, "intercept: the origin %s: %s", o->to.authority, f->details);
-	if (f && c->x->record)
-		c->x->record->failure = f->error;
+	if (f && c->x->timing)
+		c->x->timing->failure = f->error;
 	if (reach == REACH_REFUSE) {
 		client_take_object(c, local_reply_failure(client_context(c), f));
 		client_pump(c);
@@ -130,7 +130,7 @@ bool client_opens(struct client *c)
 {
 	const struct request_context *ctx = &c->x->ctx;
 	struct parent_rules parents = fetch_plan_parents(ctx->conf, &ctx->conf->direct);
-	struct origin_target target;
+	struct dial_target target;
 	struct destination to;
 	struct inside in;
 
@@ -140,11 +140,11 @@ bool client_opens(struct client *c)
 	if (!interception_wants(ctx->conf, in.host))
 		return false;
 	to.tls = true;
-	target = (struct origin_target){ .host = in.host, .port = in.port,
+	target = (struct dial_target){ .host = in.host, .port = in.port,
 		.tls = tls_set_origin(ctx->tls, &ctx->conf->direct), .guard = ctx->guard,
 		.parent = parent_choose(&parents, &to), .generation = ctx->settings->generation,
 		.connect_timeout_ms = ctx->conf->connect_timeout_ms, .id = ctx->id,
-		.record = fetch_record_of(ctx->record) };
+		.timing = fetch_timing_of(ctx->timing) };
 	stats_add(loop_stats(client_loop(c)), STAT_INTERCEPTS, 1);
 	log_step(&ctx->id, "intercept: %s", in.authority);
 	if ((c->opened = calloc(1, sizeof *c->opened))) {

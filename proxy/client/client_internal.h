@@ -53,7 +53,7 @@ struct exchange {
 	uint64_t first_us, sent_us;
 	int status;                    /* sent; 0: nothing yet */
 	struct trace trace;
-	struct fetch_record *record;   /* one reference; NULL: nothing was fetched, or nobody measures */
+	struct fetch_timing *timing;   /* one reference; NULL: nothing was fetched, or nobody measures */
 	struct object *body;           /* the request's body, which the fetch reads; NULL: none, or complete */
 	uint64_t upload_bytes;         /* of the body, received */
 	bool body_starved;             /* the body's object is full: reading has stopped */
@@ -84,7 +84,7 @@ struct client {
 	/* the sender of the requests: a client, or a proxy that is believed about its clients */
 	struct requester who;
 	struct exchange *x;            /* NULL: idle */
-	struct origin *opening;        /* CL_CONNECT: the origin's connection, being opened */
+	struct dial *opening;        /* CL_CONNECT: the origin's connection, being opened */
 	/* the CONNECT that was opened: requests come inside it, or will; NULL: none was */
 	struct opened *opened;
 	struct tunnel *tunnel;         /* CL_TUNNEL: the connection's events go there */
@@ -134,7 +134,7 @@ static inline const struct conf *client_conf(const struct client *c)
 }
 
 /* Whether the access log tells the stages of a request. */
-static inline bool client_records(const struct client *c)
+static inline bool client_times(const struct client *c)
 {
 	return client_conf(c)->access_log && client_conf(c)->log_format == CONF_LOG_JSON;
 }

@@ -8,9 +8,9 @@
 
 /* The times and the address of a fetch are those of the request that began it and is answered by it, not those of a
  * refresh behind a hit. */
-static const struct fetch_record *client_record(const struct exchange *x)
+static const struct fetch_timing *client_timing(const struct exchange *x)
 {
-	return x->lookup.ctx && x->lookup.status.hit ? NULL : x->record;
+	return x->lookup.ctx && x->lookup.status.hit ? NULL : x->timing;
 }
 
 static uint64_t client_bytes_in(const struct client *c)
@@ -34,14 +34,14 @@ static void client_log_more(struct client *c, struct access_log_entry *e)
 	e->way = answer_way_names[client_way(c)];
 	e->cache = x->lookup.ctx ? &x->lookup.status : NULL;
 	e->first_byte_us = x->first_us ? (int64_t)(x->first_us - x->start_us) : -1;
-	e->record = client_record(x);
+	e->timing = client_timing(x);
 	e->origin_host = x->lookup.ctx && x->lookup.target.to.path ? x->lookup.target.to.authority : NULL;
 	if (complete) {
 		e->version = x->msg.minor ? "1.1" : "1.0";
 		e->referer = http_msg_get(&x->msg, H_REFERER);
 		e->user_agent = http_msg_get(&x->msg, H_USER_AGENT);
 	}
-	if (client_records(c))
+	if (client_times(c))
 		e->traceparent = trace_own(&x->trace, complete ? &x->msg : NULL);
 }
 

@@ -1,7 +1,7 @@
 /* What an answer adds to the histograms and the counts by label; see client_internal.h. Nothing here runs where there
  * is no admin listener. */
 #include "proxy/client/client_internal.h"
-#include "proxy/object/feeds_seen.h"
+#include "proxy/feeds/feeds_seen.h"
 
 enum answer_way client_way(const struct client *c)
 {

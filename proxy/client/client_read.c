@@ -116,7 +116,7 @@ static void client_request(struct client *c)
 	x->ctx.secure = c->secure;
 	x->ctx.id = x->id;
 	x->ctx.trace = &x->trace;
-	x->ctx.record = client_records(c) ? &x->record : NULL;
+	x->ctx.timing = client_times(c) ? &x->timing : NULL;
 	client_find_method(x);
 	if (log_is(LOG_LEVEL_DEBUG))
 		client_tell_request(c);

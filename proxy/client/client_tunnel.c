@@ -12,8 +12,8 @@
 #include "proxy/http/http_parse.h"
 #include "proxy/net/conn.h"
 #include "proxy/net/tunnel.h"
-#include "proxy/origin/fetch_record.h"
-#include "proxy/origin/origin.h"
+#include "proxy/origin/fetch_timing.h"
+#include "proxy/origin/dial.h"
 
 static void client_on_tunnel_end(void *arg, enum tunnel_end end)
 {
@@ -84,12 +84,12 @@ static void client_on_origin(void *arg, struct conn *origin, const struct failur
 
 	c->opening = NULL;
 	if (origin) {
-		fetch_record_address(c->x->record, conn_peer(origin));
+		fetch_timing_address(c->x->timing, conn_peer(origin));
 		client_start_tunnel(c, origin);
 		return;
 	}
-	if (c->x->record)
-		c->x->record->failure = f->error;
+	if (c->x->timing)
+		c->x->timing->failure = f->error;
 	if (c->opened) {               /* its client takes it for connected */
 		log_line_of(LOG_LEVEL_INFO, &c->x->id, "intercept-else: %s: %s", c->opened->to.authority, f->details);
 		client_close(c, true);
@@ -121,15 +121,15 @@ void client_open_tunnel(struct client *c, const char *host, uint16_t port)
 	struct parent_rules parents = fetch_plan_parents(ctx->conf, &ctx->conf->direct);
 	/* whatever the tunnel carries: CONNECT uses the parent that https uses */
 	struct destination to = { .tls = true, .port = port };
-	struct origin_target target;
+	struct dial_target target;
 
 	snprintf(to.host, sizeof to.host, "%s", host);
-	target = (struct origin_target){ .host = to.host, .port = to.port, .guard = ctx->tunnel_guard,
+	target = (struct dial_target){ .host = to.host, .port = to.port, .guard = ctx->tunnel_guard,
 		.parent = parent_choose(&parents, &to), .tunnel = true,
 		.connect_timeout_ms = ctx->conf->connect_timeout_ms,
-		.id = ctx->id, .record = fetch_record_of(ctx->record) };
+		.id = ctx->id, .timing = fetch_timing_of(ctx->timing) };
 	log_step(&ctx->id, "tunnel: to %s port %u", to.host, to.port);
-	if (!(c->opening = origin_open(ctx->loop, ctx->resolver, &target, client_on_origin, c))) {
+	if (!(c->opening = dial_start(ctx->loop, ctx->resolver, &target, client_on_origin, c))) {
 		client_close(c, false);
 		return;
 	}

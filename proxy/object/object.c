@@ -140,10 +140,10 @@ void object_set_writer(struct object *o, struct object_writer *w)
 	object_unlock(o);
 }
 
-void object_keep(struct object *o, uint64_t max)
+void object_retain(struct object *o, uint64_t max)
 {
 	assert(!o->first);
-	o->making->keep_max = max;
+	o->making->retain_max = max;
 	atomic_store_explicit(&o->kept, true, memory_order_relaxed);
 }
 
@@ -152,7 +152,7 @@ void object_expect(struct object *o, uint64_t length)
 	o->making->expected = length;
 }
 
-bool object_is_kept(const struct object *o)
+bool object_is_retained(const struct object *o)
 {
 	return atomic_load_explicit(&o->kept, memory_order_relaxed);
 }
@@ -198,14 +198,14 @@ static struct object_segment *object_grow(struct object *o, size_t at_hand)
 /* Called under the lock: the object is in transit from now on. */
 static void object_let_go(struct object *o)
 {
-	if (!object_is_kept(o))
+	if (!object_is_retained(o))
 		return;
 	atomic_store_explicit(&o->kept, false, memory_order_relaxed);
 	if (o->making->writer && LIST_EMPTY(&o->making->readers))
 		o->making->writer->abandoned(o->making->writer);
 }
 
-void object_unkeep(struct object *o)
+void object_unretain(struct object *o)
 {
 	object_lock(o);
 	object_let_go(o);
@@ -235,7 +235,7 @@ int object_append(struct object *o, const void *bytes, size_t len)
 		at += n;
 		len -= n;
 	}
-	if (o->length > o->making->keep_max)
+	if (o->length > o->making->retain_max)
 		object_let_go(o);
 	object_wake(o);
 	object_unlock(o);
@@ -292,7 +292,7 @@ bool object_full(struct object *o)
 	size_t share = bodies_share(o->making->transit_bytes);
 	bool full;
 
-	if (object_is_kept(o))
+	if (object_is_retained(o))
 		return false;
 	object_lock(o);
 	full = o->length - object_slowest(o) >= share;
@@ -480,7 +480,7 @@ struct object *object_compact(const struct object *o)
 	assert(object_is_settled(o));
 	if (!copy)
 		return NULL;
-	object_keep(copy, UINT64_MAX);
+	object_retain(copy, UINT64_MAX);
 	object_expect(copy, o->length);
 	copy->making->compact = true;
 	object_head(copy, object_head_ref(o->head));

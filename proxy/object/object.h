@@ -116,7 +116,7 @@ void object_unref(struct object **);
 void object_set_writer(struct object *, struct object_writer *);
 /* Makes the object kept; called before the first byte. A body that grows longer than max is in transit from there
  * on. */
-void object_keep(struct object *, uint64_t max);
+void object_retain(struct object *, uint64_t max);
 /* Tells about how long the body will be, where that can be said: memory is taken in fewer pieces, but never for much
  * more than has come. */
 void object_expect(struct object *, uint64_t length);
@@ -128,7 +128,7 @@ bool object_full(struct object *);
  * bytes. */
 void object_expel_slow(struct object *);
 /* From here on the object is in transit. */
-void object_unkeep(struct object *);
+void object_unretain(struct object *);
 void object_done(struct object *);
 /* Adds an interim response (RFC 9110 section 15.2) for the readers that wait: its head as it is sent, the blank line
  * included. It is left out if all interim responses together would exceed OBJECT_INTERIM_MAX. -1: out of memory. */
@@ -180,7 +180,7 @@ bool object_verdict(struct object *, struct verdict *);
 /* NULL while WAITING, or FAILED before a head. The reference stays the object's. */
 struct object_head *object_get_head(const struct object *);
 int64_t object_content_length(const struct object *);              /* of the whole body; -1: not known yet */
-bool object_is_kept(const struct object *);
+bool object_is_retained(const struct object *);
 /* Whether two finished and kept bodies are the same bytes (object_same.c). */
 bool object_same(struct object *, struct object *);
 const struct failure *object_failure(const struct object *);

@@ -26,7 +26,7 @@ struct object_making {
 	bool compact;                      /* all its bytes are known: no memory is taken beyond `expected` */
 	/* allowance: the share of transit_bytes that counted when the writer last had to wait (bodies.h) */
 	size_t transit_bytes, allowance;
-	uint64_t keep_max;
+	uint64_t retain_max;
 	uint64_t expected;                 /* about the length of the body; 0: not known */
 	struct object_segment *last;
 	struct object_report report;

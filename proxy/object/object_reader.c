@@ -44,7 +44,7 @@ void object_settle(struct object *o)
 
 	/* The writer of a kept object waits for no reader, and once the object is done its readers move on without the
 	 * lock. */
-	if (object_is_kept(o))
+	if (object_is_retained(o))
 		return;
 	slowest = object_slowest(o);
 	if (!LIST_EMPTY(&o->making->readers))

@@ -73,7 +73,7 @@ static struct object_segment *segment_of_block(enum heap heap, size_t room)
 struct object_segment *segment_new(const struct object *o, size_t at_hand)
 {
 	uint64_t rest = o->making->expected > o->length ? o->making->expected - o->length : 0;
-	bool kept = object_is_kept(o);
+	bool kept = object_is_retained(o);
 	size_t room = kept ? kept_room(o, at_hand, rest) : transit_room(o, at_hand, rest);
 	struct object_segment *s = NULL;
 

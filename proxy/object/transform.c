@@ -20,12 +20,12 @@ int transform_no_memory(struct transform *s)
 	return transform_fail(s, FAILURE_PROXY_INTERNAL_ERROR, "out of memory");
 }
 
-static int stage_too_large(struct transform *s)
+static int transform_too_large(struct transform *s)
 {
 	return transform_fail(s, FAILURE_HTTP_BODY_SIZE, "compressed data unpacks to too much");
 }
 
-static void stage_set_verdict(struct transform *s, const struct verdict *v, bool revised)
+static void transform_set_verdict(struct transform *s, const struct verdict *v, bool revised)
 {
 	char rule[VERDICT_FORMAT_MAX] = "";
 
@@ -61,7 +61,7 @@ int transform_head(struct transform *s, const struct verdict *v, enum response_b
 	s->undecided = false;
 	object_report(s->object)->normalised = body == RESPONSE_NORMALISED;
 	object_report(s->object)->decoded = body == RESPONSE_DECODED;
-	stage_set_verdict(s, v, false);
+	transform_set_verdict(s, v, false);
 	s->options.head.date = loop_http_date(s->options.loop);
 	if (!(head = response_head_build(s->msg, body, &s->options.head)))
 		return transform_no_memory(s);
@@ -87,7 +87,7 @@ static int transform_on_decided(void *arg, const struct verdict *v)
 	if (v->kind == VERDICT_CHARSET)
 		return transform_head(s, v, RESPONSE_NORMALISED);
 	if (v->kind == VERDICT_ERROR && s->options.encoding.on_error == ON_ERROR_REJECT) {
-		stage_set_verdict(s, v, false);
+		transform_set_verdict(s, v, false);
 		return transform_fail(s, FAILURE_ENCODING, verdict_error_name(v->error));
 	}
 	s->bypass = true;
@@ -99,13 +99,13 @@ static int transform_on_decided(void *arg, const struct verdict *v)
 	return transform_head(s, v, RESPONSE_RAW);
 }
 
-static int on_revised(void *arg, const struct verdict *v)
+static int transform_on_revised(void *arg, const struct verdict *v)
 {
 	struct transform *s = arg;
 
 	if (hold_let_go(s))
 		return -1;
-	stage_set_verdict(s, v, true);
+	transform_set_verdict(s, v, true);
 	return 0;
 }
 
@@ -150,7 +150,7 @@ void transform_free(struct transform **sp)
 
 /* Begins to undo the content coding, if it is one we know. That is done even for an untouched body if the client does
  * not take its coding. */
-static int stage_open_decode(struct transform *s, enum content_coding_kind coding)
+static int transform_open_decode(struct transform *s, enum content_coding_kind coding)
 {
 	if (coding != CODING_KNOWN)
 		return 0;
@@ -172,7 +172,7 @@ static void transform_tell_language(struct transform *s)
 
 int transform_open_normaliser(struct transform *s)
 {
-	const struct normalise_events events = { .decided = transform_on_decided, .revised = on_revised,
+	const struct normalise_events events = { .decided = transform_on_decided, .revised = transform_on_revised,
 		.write = transform_on_write,
 		.arg = s };
 
@@ -186,7 +186,7 @@ int transform_open_normaliser(struct transform *s)
 
 int transform_open_ordinary(struct transform *s)
 {
-	if (stage_open_decode(s, content_coding_kind(s->msg)) || transform_open_normaliser(s))
+	if (transform_open_decode(s, content_coding_kind(s->msg)) || transform_open_normaliser(s))
 		return -1;
 	/* A body that ends with the connection may be cut (RFC 9112 section 8); a coding has an end of its own. */
 	if (!s->msg->chunked && !s->msg->has_length && !s->decode)
@@ -208,7 +208,7 @@ static int transform_open(struct transform *s)
 		/* A part of a coded body cannot be decoded by itself. Decoding is a transformation (RFC 9110 section
 		 * 7.7), which no-transform forbids. */
 		if (!takes && !bodyless && reason != VREASON_PARTIAL && reason != VREASON_NO_TRANSFORM &&
-		    stage_open_decode(s, coding))
+		    transform_open_decode(s, coding))
 			return -1;
 		return transform_head(s, &v, s->decode ? RESPONSE_DECODED : RESPONSE_RAW);
 	}
@@ -338,7 +338,7 @@ static int transform_unpack(struct transform *s, const uint8_t *in, size_t len, 
 	case DECODE_TOO_LARGE:
 		if (peel_is_open(s))
 			return peel_give_up(s, used, len);
-		return stage_too_large(s);
+		return transform_too_large(s);
 	case DECODE_CROWDED:
 		return transform_fail(s, FAILURE_PROXY_INTERNAL_ERROR,
 		    "other responses' decoders have all the memory (decoding-bytes)");
@@ -398,7 +398,7 @@ enum transform_result transform_feed(struct transform *s, const uint8_t *in, siz
 	return r;
 }
 
-static void transform_report(struct transform *s)
+static void transform_count(struct transform *s)
 {
 	const struct normalise_report *r = normaliser_report(s->normaliser);
 	uint64_t repairs = 0;
@@ -437,14 +437,14 @@ enum transform_result transform_finish(struct transform *s, struct failure *fail
 	if (cut && peel_is_open(s))
 		r = peel_give_up(s, &(size_t){ 0 }, 0);
 	else if (cut)
-		r = content_coding_withheld(s->decode) ? stage_too_large(s) :
+		r = content_coding_withheld(s->decode) ? transform_too_large(s) :
 		    transform_fail(s, FAILURE_HTTP_RESPONSE_INCOMPLETE, "compressed data ended too early");
 	if (!r && s->normaliser) {
 		r = normaliser_finish(s->normaliser);
 		if (!r && s->drop_output) {
 			r = s->hold.state == HOLD_READS ? hold_turn_raw(s) : transform_turn_raw(s, &(size_t){ 0 }, 0);
 		} else if (!r) {
-			transform_report(s);
+			transform_count(s);
 			r = hold_settle(s);
 		}
 	}
@@ -466,7 +466,7 @@ bool transform_feed_whole(struct transform *s, const uint8_t *in, size_t len, st
 		return false;
 	r = normaliser_feed_last(s->normaliser, in, len);
 	if (!r)
-		transform_report(s);
+		transform_count(s);
 	*result = transform_end(s, r, failure);
 	return true;
 }

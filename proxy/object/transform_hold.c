@@ -38,7 +38,7 @@ static size_t hold_most(const struct transform *s)
 /* Only a body whose length is told is held: it is on its way, all of it. None is while bodies take much memory. */
 static bool hold_applies(const struct transform *s)
 {
-	return s->options.takes_gzip && !object_is_kept(s->object) && s->msg->has_length &&
+	return s->options.takes_gzip && !object_is_retained(s->object) && s->msg->has_length &&
 	    s->msg->content_length > 0 && s->msg->content_length <= hold_most(s) &&
 	    bodies_share(HOLD_MOST) == HOLD_MOST &&
 	    s->options.encoding.output == OUTPUT_UTF_8 && content_coding_is_gzip(s->msg) && hold_is_xml(s->msg);

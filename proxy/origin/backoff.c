@@ -151,16 +151,16 @@ static void backoff_wait_for(struct backoff_wait *w, const struct backoff_reques
 		return;
 	if (e->until_ms > now_ms)
 		backoff_wait_longer(w, e, e->until_ms, FAILURE_NONE);
-	else if (e->probe && e->probe != r->id)
-		backoff_wait_longer(w, e, e->probe_until_ms, FAILURE_NONE);
+	else if (e->trial && e->trial != r->id)
+		backoff_wait_longer(w, e, e->trial_until_ms, FAILURE_NONE);
 }
 
-static void backoff_probe(const struct backoff_request *r, struct backoff_entry *e, uint64_t now_ms)
+static void backoff_try(const struct backoff_request *r, struct backoff_entry *e, uint64_t now_ms)
 {
 	if (!backoff_keeps(r, e) || r->changes)
 		return;
-	e->probe = r->id;
-	e->probe_until_ms = now_ms + BACKOFF_PROBE_MS;
+	e->trial = r->id;
+	e->trial_until_ms = now_ms + BACKOFF_TRIAL_MS;
 }
 
 /* What is learned halves with each hour in which nothing was learned. */
@@ -290,8 +290,8 @@ static void backoff_go(const struct backoff_pair *pair, const struct backoff_req
     const struct backoff_terms *terms, uint64_t now_ms, uint64_t then_ms)
 {
 	if (terms->pauses) {
-		backoff_probe(r, pair->host, now_ms);
-		backoff_probe(r, pair->url, now_ms);
+		backoff_try(r, pair->host, now_ms);
+		backoff_try(r, pair->url, now_ms);
 	}
 	if (pair->url && terms->url_interval_ms)
 		backoff_asked(pair->url, now_ms);
@@ -360,7 +360,7 @@ static bool backoff_pause(struct backoff_entry *e, const struct backoff_request 
 	e->status = (uint16_t)cause.status;
 	e->began_ms = now_ms;
 	e->until_ms = now_ms + (seconds ? asked_ms : backoff_doubled_ms(e, now_ms));
-	e->probe = 0;
+	e->trial = 0;
 	return true;
 }
 
@@ -444,7 +444,7 @@ void backoff_end(struct backoff_table *t, struct backoff_entry *e, uint64_t now_
 		backoff_table_forget(t, e);
 		return;
 	}
-	e->until_ms = e->began_ms = e->probe = 0;
+	e->until_ms = e->began_ms = e->trial = 0;
 	e->doublings = 0;
 	e->plain = false;
 }
@@ -473,10 +473,10 @@ void backoff_host_works(struct backoff *p, const struct backoff_request *r)
 	backoff_exit(p);
 }
 
-static void backoff_probed(struct backoff_entry *e, const struct backoff_request *r)
+static void backoff_tried(struct backoff_entry *e, const struct backoff_request *r)
 {
-	if (e && e->probe == r->id)
-		e->probe = 0;
+	if (e && e->trial == r->id)
+		e->trial = 0;
 }
 
 void backoff_leave(struct backoff *p, const struct backoff_request *r, const struct backoff_terms *terms)
@@ -484,7 +484,7 @@ void backoff_leave(struct backoff *p, const struct backoff_request *r, const str
 	if (backoff_is_idle(p))
 		return;
 	backoff_enter(p);
-	backoff_probed(backoff_host_entry(p, r, false), r);
-	backoff_probed(backoff_url_entry(p, r, terms, false), r);
+	backoff_tried(backoff_host_entry(p, r, false), r);
+	backoff_tried(backoff_url_entry(p, r, terms, false), r);
 	backoff_exit(p);
 }

@@ -15,7 +15,7 @@ enum {
 	BACKOFF_FIRST_S = 30,                  /* the pause after one failure; it doubles with each */
 	BACKOFF_OWN_MAX_S = 3600,              /* the longest pause that nobody asked for */
 	BACKOFF_ASKED_MAX_S = 24 * 3600,       /* the longest pause that an origin can ask for */
-	BACKOFF_PROBE_MS = 30 * 1000,          /* how long others wait for the one that asks first behind a pause */
+	BACKOFF_TRIAL_MS = 30 * 1000,          /* how long others wait for the one that asks first behind a pause */
 	BACKOFF_SOON_MS = 2000,                /* the longest that a request itself waits for its host's interval */
 	BACKOFF_SPACE_MIN_MS = 1000, BACKOFF_SPACE_MAX_MS = 60 * 1000  /* of an interval learned without a policy */
 };

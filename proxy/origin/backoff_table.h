@@ -34,7 +34,7 @@ struct backoff_entry {
 	uint16_t status;               /* that the origin gave; 0: none came */
 	uint32_t saved;                /* requests that the pause kept from the origin */
 	uint64_t began_ms, until_ms;   /* the pause; until_ms 0: none since the last success */
-	uint64_t probe, probe_until_ms;        /* the request that asks first behind the pause; 0: none yet */
+	uint64_t trial, trial_until_ms;        /* the request that asks first behind the pause; 0: none yet */
 	/* when it was asked last, or will be; and how long that was after the time before; 0: not known */
 	uint64_t asked_ms, gap_ms;
 	uint64_t space_ms, spaced_ms;  /* of a host: the interval that was learned, and when */

@@ -10,7 +10,7 @@
 #include "proxy/base/log.h"
 #include "proxy/base/url_secrets.h"
 #include "proxy/origin/fetch_internal.h"
-#include "proxy/origin/fetch_record.h"
+#include "proxy/origin/fetch_timing.h"
 #include "proxy/settings/settings.h"
 
 enum { FETCH_LOG_URL_MAX = 512 };
@@ -36,7 +36,7 @@ void fetch_end(struct fetch *f)
 	fetch_end_hooks(f);
 	fetch_leave_alone(f);
 	fetch_tell_left(f);
-	transform_free(&f->stage);
+	transform_free(&f->transform);
 	lease_end(&f->lease, &f->conn, f->reusable);
 	loop_disarm(fetch_loop(f), &f->timer);
 	loop_disarm(fetch_loop(f), &f->total);
@@ -60,8 +60,8 @@ void fetch_fail(struct fetch *f)
 	log_line_of(LOG_LEVEL_INFO, &f->request.id, "fetch %s: %s%s%s", url, failure_token(f->failure.error),
 	    f->failure.details[0] ? ": " : "", f->failure.details);
 	stats_count(&loop_stats(fetch_loop(f))->failures[f->failure.error], 1);
-	if (f->request.record)
-		f->request.record->failure = f->failure.error;
+	if (f->request.timing)
+		f->request.timing->failure = f->failure.error;
 	if (!failure_refuses(f->failure.error))     /* already counted as destinations_refused */
 		stats_add(loop_stats(fetch_loop(f)),
 		    f->failure.retry_after_s ? STAT_BACKOFF_REFUSALS : STAT_FETCHES_FAILED, 1);
@@ -178,9 +178,9 @@ static void fetch_on_ready(void *arg, struct conn *conn, bool reused, const stru
 		return;
 	}
 	fetch_enter(f, FETCH_HEAD);
-	if (f->request.record)                 /* an address as text takes time to make */
-		fetch_record_address(f->request.record, conn_peer(conn));
-	fetch_record_begin(f->request.record, STAGE_ORIGIN, fetch_loop(f));
+	if (f->request.timing)                 /* an address as text takes time to make */
+		fetch_timing_address(f->request.timing, conn_peer(conn));
+	fetch_timing_begin(f->request.timing, STAGE_ORIGIN, fetch_loop(f));
 	log_step(&f->request.id, "fetch: connected to %s%s", conn_peer(conn), reused ? ", open before" : "");
 	stats_add(loop_stats(fetch_loop(f)), STAT_FETCHES, 1);
 	stats_add(loop_stats(fetch_loop(f)), STAT_CONNECTIONS_REUSED, reused);
@@ -268,10 +268,10 @@ static void fetch_tell_begin(const struct fetch *f)
 static void fetch_lease(struct fetch *f)
 {
 	const struct fetch_request *r = &f->request;
-	struct origin_target target = { .host = r->to.host, .port = r->to.port, .tls = r->to.tls ? r->tls : NULL,
+	struct dial_target target = { .host = r->to.host, .port = r->to.port, .tls = r->to.tls ? r->tls : NULL,
 		.guard = r->guard,
 		.parent = f->parent, .connect_timeout_ms = r->limits.connect_timeout_ms,
-		.generation = r->settings->generation, .id = r->id, .record = r->record };
+		.generation = r->settings->generation, .id = r->id, .timing = r->timing };
 	const struct lease_terms terms = { r->limits.max_connections, r->limits.queue_timeout_ms,
 		f->retried || f->elsewhere || !fetch_repeatable(f) };
 
@@ -327,8 +327,8 @@ bool fetch_retry(struct fetch *f)
 	if (!f->reused || f->retried || f->head.len || f->interims)
 		return false;
 	f->retried = true;
-	if (f->request.record)
-		f->request.record->retries++;
+	if (f->request.timing)
+		f->request.timing->retries++;
 	lease_end(&f->lease, &f->conn, false);
 	stats_add(loop_stats(fetch_loop(f)), STAT_FETCHES_RETRIED, 1);
 	log_step(&f->request.id, "fetch: retried, the connection that was open before is dead");
@@ -342,8 +342,8 @@ bool fetch_asks_elsewhere(struct fetch *f)
 	    !fetch_repeatable(f))
 		return false;
 	f->elsewhere = true;
-	if (f->request.record)
-		f->request.record->retries++;
+	if (f->request.timing)
+		f->request.timing->retries++;
 	lease_end(&f->lease, &f->conn, false);
 	stats_add(loop_stats(fetch_loop(f)), STAT_FETCHES_RETRIED, 1);
 	log_step(&f->request.id, "fetch: retried, status %u speaks of the connection", f->msg.status);
@@ -460,7 +460,7 @@ void fetch_request_free(struct fetch_request *r)
 	free(r->gateway);
 	r->fields = r->private_fields = r->conditional = r->conditional_url = r->gateway = NULL;
 	settings_unref(&r->settings);
-	fetch_record_unref(&r->record);
+	fetch_timing_unref(&r->timing);
 }
 
 int fetch_start(struct fetch_pool *p, const struct fetch_request *request, struct object *o)

@@ -16,7 +16,7 @@
 #include "proxy/origin/backoff.h"
 #include "proxy/settings/parent.h"
 
-struct fetch_record;
+struct fetch_timing;
 struct guard;
 struct loop;
 struct pool;
@@ -80,13 +80,13 @@ struct fetch_hooks {
 
 struct fetch_request {
 	struct log_id id;              /* of the request that began the fetch */
-	struct fetch_record *record;   /* a reference, which the fetch takes over; NULL: nothing is measured */
+	struct fetch_timing *timing;   /* a reference, which the fetch takes over; NULL: nothing is measured */
 	/* a reference, which the fetch takes over: the pointers below point into the settings */
 	struct settings *settings;
 	struct tls_context *tls;       /* for https */
 	struct tls_context *hop_tls;   /* for https of other origins that redirects lead to */
 	struct destination to;         /* the fetch takes over its path */
-	const struct guard *guard;     /* for `to`; as in struct origin_target */
+	const struct guard *guard;     /* for `to`; as in struct dial_target */
 	const struct guard *hop_guard; /* for other origins that redirects lead to */
 	struct parent_rules parents;   /* for `to` */
 	struct parent_rules hop_parents;       /* for other origins that redirects lead to */
@@ -101,7 +101,7 @@ struct fetch_request {
 	size_t private_len;
 	char *conditional;             /* lines of validators (RFC 9111 section 4.3.1); likewise; may be NULL */
 	size_t conditional_len;
-	char *gateway;                 /* stage.encoding.gateway; likewise; NULL: URLs stay */
+	char *gateway;                 /* transform.encoding.gateway; likewise; NULL: URLs stay */
 	char *conditional_url;         /* they go to this URL alone; likewise; NULL: the URL where the fetch begins */
 	struct object *body;           /* the request's body; a reference of its own is taken; NULL: none */
 	int64_t body_length;           /* -1: not known, chunked */
@@ -114,7 +114,7 @@ struct fetch_request {
 	struct backoff_terms terms;
 	bool credentials;              /* the client's own go along: a refusal is meant for that client */
 	bool jar;                      /* cookies that redirects set go along with the requests that follow */
-	struct transform_options stage;
+	struct transform_options transform;
 	struct fetch_limits limits;
 };
 

@@ -18,7 +18,7 @@ static bool fetch_rest_is_small(const struct fetch *f)
 
 static bool fetch_is_worth_it(const struct fetch *f)
 {
-	return f->phase == FETCH_BODY ? object_is_kept(f->object) && fetch_rest_is_small(f) : f->request.lasting;
+	return f->phase == FETCH_BODY ? object_is_retained(f->object) && fetch_rest_is_small(f) : f->request.lasting;
 }
 
 bool fetch_goes_on_alone(struct fetch *f)

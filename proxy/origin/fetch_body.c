@@ -27,19 +27,19 @@ static void fetch_finish_as(struct fetch *f, enum transform_result r)
 
 static void fetch_finish(struct fetch *f)
 {
-	fetch_finish_as(f, transform_finish(f->stage, &f->failure));
+	fetch_finish_as(f, transform_finish(f->transform, &f->failure));
 }
 
 /* Feeds body bytes to the transform. -1: the fetch has ended. */
 static int fetch_take(struct fetch *f, const uint8_t *in, size_t len, size_t *used)
 {
-	enum transform_result r = transform_feed(f->stage, in, len, used, &f->failure);
+	enum transform_result r = transform_feed(f->transform, in, len, used, &f->failure);
 
 	if (r == TRANSFORM_FAILED) {
 		fetch_fail(f);
 		return -1;
 	}
-	if (r == TRANSFORM_OK && transform_is_over(f->stage)) {
+	if (r == TRANSFORM_OK && transform_is_over(f->transform)) {
 		fetch_finish(f);
 		return -1;
 	}
@@ -85,7 +85,7 @@ int fetch_on_body(void *arg, const char *at, size_t len)
 
 	stats_add(loop_stats(fetch_loop(f)), STAT_BYTES_FROM_ORIGINS, len);
 	f->received += len;
-	if (!f->stage)
+	if (!f->transform)
 		return 0;
 	if (f->piece.len && fetch_pass(f, f->piece))
 		return -1;
@@ -121,12 +121,12 @@ static void fetch_look_behind(struct fetch *f, size_t left)
 {
 	ssize_t more = left ? (ssize_t)left : CONN_AGAIN;
 
-	if (!left && f->hooks.done && object_is_kept(f->object) && !conn_is_quiet(f->conn))
+	if (!left && f->hooks.done && object_is_retained(f->object) && !conn_is_quiet(f->conn))
 		more = conn_read(f->conn, loop_scratch(fetch_loop(f)), 1);
 	f->reusable = f->msg.keep_alive && more == CONN_AGAIN && f->sent;
 	f->over_long = more > 0;
 	if (f->over_long)
-		transform_leave_end(f->stage);
+		transform_leave_end(f->transform);
 	stats_add(loop_stats(fetch_loop(f)), STAT_RESPONSES_OVER_LONG, f->over_long);
 }
 
@@ -138,7 +138,7 @@ static void fetch_end_body(struct fetch *f, struct slice piece, size_t left)
 	f->complete = true;
 	fetch_look_behind(f, left);
 	if (piece.len &&
-	    transform_feed_whole(f->stage, (const uint8_t *)piece.at, piece.len, &f->failure, &r)) {
+	    transform_feed_whole(f->transform, (const uint8_t *)piece.at, piece.len, &f->failure, &r)) {
 		fetch_finish_as(f, r);
 		return;
 	}

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "proxy/base/bodies.h"
-#include "proxy/origin/fetch_record.h"
+#include "proxy/origin/fetch_timing.h"
 
 enum { FETCH_INTERIMS_MAX = 16 };
 
@@ -41,7 +41,7 @@ static int fetch_ask_hooks(struct fetch *f)
 
 	switch (f->hooks.head ? f->hooks.head(f->hooks.arg, &answer, f->object) : FETCH_GO_ON) {
 	case FETCH_NEEDS_FEED:
-		f->request.stage.needs_feed = true;
+		f->request.transform.needs_feed = true;
 		return 0;
 	case FETCH_GO_ON:
 		return 0;
@@ -80,7 +80,7 @@ static int fetch_refuse_unasked(struct fetch *f)
  * another request. */
 static int fetch_start_body(struct fetch *f)
 {
-	fetch_record_end(f->request.record, STAGE_ORIGIN, fetch_loop(f));
+	fetch_timing_end(f->request.timing, STAGE_ORIGIN, fetch_loop(f));
 	log_step(&f->request.id, "fetch: head, status %u", f->msg.status);
 	if (f->msg.status == 101) {
 		fetch_fail_as(f, FAILURE_HTTP_PROTOCOL_ERROR, "upgrade that was not asked for");
@@ -97,21 +97,21 @@ static int fetch_start_body(struct fetch *f)
 	fetch_tell_head(f);
 	if (fetch_follow(f))
 		return -1;
-	object_report(f->object)->foreign = f->request.stage.head.way == RESPONSE_FOREIGN;
+	object_report(f->object)->foreign = f->request.transform.head.way == RESPONSE_FOREIGN;
 	if (fetch_ask_hooks(f))
 		return -1;
 	fetch_enter(f, FETCH_BODY);
-	if (f->hooks.done && !object_is_kept(f->object) && !object_readers(f->object))
+	if (f->hooks.done && !object_is_retained(f->object) && !object_readers(f->object))
 		fetch_on_abandoned(&f->writer);
-	f->request.stage.head.url = f->url.bytes;
-	f->request.stage.head.redirected = f->trail.n > 1;
-	f->request.stage.encoding.base = f->url.bytes;
-	f->request.stage.encoding.spares = &f->pool->memory;
-	if (!(f->stage = transform_new(f->object, &f->msg, &f->request.stage))) {
+	f->request.transform.head.url = f->url.bytes;
+	f->request.transform.head.redirected = f->trail.n > 1;
+	f->request.transform.encoding.base = f->url.bytes;
+	f->request.transform.encoding.spares = &f->pool->memory;
+	if (!(f->transform = transform_new(f->object, &f->msg, &f->request.transform))) {
 		fetch_no_memory(f);
 		return -1;
 	}
-	if (transform_start(f->stage, &f->failure) == TRANSFORM_FAILED) {
+	if (transform_start(f->transform, &f->failure) == TRANSFORM_FAILED) {
 		fetch_fail(f);
 		return -1;
 	}

@@ -54,7 +54,7 @@ struct fetch {
 	struct object_reader body;     /* of the request's body; its object NULL: none */
 	struct lease *lease;
 	struct conn *conn;
-	struct transform *stage;
+	struct transform *transform;
 	struct fetch_hooks hooks;
 	struct cookie_jar *jar;        /* what the redirects have set; NULL: nothing */
 	const struct conf_parent *parent;      /* the parent proxy that the request goes through; NULL: none */

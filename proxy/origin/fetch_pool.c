@@ -84,7 +84,7 @@ void fetch_free(struct fetch *f)
 	LIST_REMOVE(f, link);
 	fetch_leave(f);
 	object_unref(&f->object);
-	transform_free(&f->stage);
+	transform_free(&f->transform);
 	redirect_trail_free(&f->trail);
 	cookie_jar_free(&f->jar);
 	fetch_request_free(&f->request);

@@ -13,7 +13,7 @@ static void fetch_move_on(struct fetch *f, bool same_origin)
 		return;
 	f->private_gone = true;
 	f->asked.again = false;
-	f->request.stage.head.way = RESPONSE_FOREIGN;
+	f->request.transform.head.way = RESPONSE_FOREIGN;
 	f->request.guard = f->request.hop_guard;
 	f->request.parents = f->request.hop_parents;
 	f->request.tls = f->request.hop_tls;

@@ -10,7 +10,7 @@
 #include "proxy/base/hash.h"
 #include "proxy/net/conn.h"
 #include "proxy/net/loop.h"
-#include "proxy/origin/fetch_record.h"
+#include "proxy/origin/fetch_timing.h"
 #include "proxy/settings/parent.h"
 
 /* POOL_SURPLUS_MS: so long a connection that is one too many may be idle. Where many requests come at once most of them
@@ -34,7 +34,7 @@ struct pool_origin {
 	LIST_ENTRY(pool_origin) link;
 	struct pool *pool;
 	char *host;
-	struct origin_target target;   /* host points to the copy */
+	struct dial_target target;   /* host points to the copy */
 	size_t leased, n_idle;
 	struct idle_list idle;
 	struct timer surplus;          /* runs while there are more idle ones than are kept */
@@ -63,9 +63,9 @@ struct lease {
 	struct lease_terms terms;
 	uint64_t connect_timeout_ms;
 	struct log_id id;              /* of the request that needs the connection */
-	struct fetch_record *record;   /* likewise; borrowed; NULL: nothing is measured */
+	struct fetch_timing *timing;   /* likewise; borrowed; NULL: nothing is measured */
 	struct timer timer;            /* while WAITING */
-	struct origin *origin;         /* while OPENING */
+	struct dial *dial;           /* while OPENING */
 	struct conn *conn;             /* an idle connection on its way to ready() */
 	struct task task;
 	lease_ready_f *ready;
@@ -87,12 +87,12 @@ static void lease_enter(struct lease *l, enum lease_phase phase)
 	l->phase = phase;
 }
 
-static size_t pool_hash(const struct origin_target *t)
+static size_t pool_hash(const struct dial_target *t)
 {
 	return (hash_keyed(t->host, strlen(t->host)) + t->port) % POOL_BUCKETS;
 }
 
-static bool pool_same(const struct origin_target *a, const struct origin_target *b)
+static bool pool_same(const struct dial_target *a, const struct dial_target *b)
 {
 	return a->generation == b->generation && a->port == b->port && a->tls == b->tls && a->guard == b->guard &&
 	    parent_same(a->parent, b->parent) && !strcmp(a->host, b->host);
@@ -100,7 +100,7 @@ static bool pool_same(const struct origin_target *a, const struct origin_target 
 
 static void pool_on_surplus(struct timer *);
 
-static struct pool_origin *pool_origin_get(struct pool *p, const struct origin_target *t)
+static struct pool_origin *pool_origin_get(struct pool *p, const struct dial_target *t)
 {
 	struct pool_bucket *b;
 	struct pool_origin *o;
@@ -118,7 +118,7 @@ static struct pool_origin *pool_origin_get(struct pool *p, const struct origin_t
 	o->pool = p;
 	o->target = *t;
 	o->target.host = o->host;
-	o->target.record = NULL;       /* this request's alone */
+	o->target.timing = NULL;       /* this request's alone */
 	o->surplus.fire = pool_on_surplus;
 	TAILQ_INIT(&o->idle);
 	TAILQ_INIT(&o->waiting);
@@ -241,7 +241,7 @@ static void lease_on_open(void *arg, struct conn *conn, const struct failure *fa
 {
 	struct lease *l = arg;
 
-	l->origin = NULL;
+	l->dial = NULL;
 	lease_enter(l, LEASE_READY);
 	l->ready(l->arg, conn, false, failure);
 }
@@ -283,20 +283,20 @@ static void lease_open(struct lease *l)
 {
 	struct pool_origin *o = l->at;
 	struct pool *p = o->pool;
-	struct origin_target target = o->target;
+	struct dial_target target = o->target;
 
 	o->leased++;
 	loop_disarm(p->loop, &l->timer);
 	lease_enter(l, LEASE_OPENING);
-	fetch_record_end(l->record, STAGE_QUEUE, p->loop);
-	target.record = l->record;
+	fetch_timing_end(l->timing, STAGE_QUEUE, p->loop);
+	target.timing = l->timing;
 	target.connect_timeout_ms = l->connect_timeout_ms;
 	target.id = l->id;
 	if (l->terms.fresh && l->terms.max && o->n_idle && o->leased + o->n_idle > l->terms.max)
 		idle_drop(TAILQ_LAST(&o->idle, idle_list));
 	else if (!l->terms.fresh && (l->conn = idle_pick(o)))
 		conn_set_owner(l->conn, lease_on_conn, l);
-	if (l->conn || !(l->origin = origin_open(p->loop, p->resolver, &target, lease_on_open, l)))
+	if (l->conn || !(l->dial = dial_start(p->loop, p->resolver, &target, lease_on_open, l)))
 		loop_defer(p->loop, &l->task);
 }
 
@@ -310,7 +310,7 @@ static void pool_serve(struct pool_origin *o)
 	}
 }
 
-struct lease *pool_lease(struct pool *p, const struct origin_target *t, const struct lease_terms *terms,
+struct lease *pool_lease(struct pool *p, const struct dial_target *t, const struct lease_terms *terms,
     lease_ready_f *ready, void *arg)
 {
 	struct pool_origin *o = pool_origin_get(p, t);
@@ -322,9 +322,9 @@ struct lease *pool_lease(struct pool *p, const struct origin_target *t, const st
 		return NULL;
 	}
 	*l = (struct lease){ .at = o, .terms = *terms, .connect_timeout_ms = t->connect_timeout_ms, .id = t->id,
-		.record = t->record, .ready = ready, .arg = arg, .task.run = lease_on_task,
+		.timing = t->timing, .ready = ready, .arg = arg, .task.run = lease_on_task,
 		.timer.fire = lease_on_timeout };
-	fetch_record_begin(l->record, STAGE_QUEUE, p->loop);
+	fetch_timing_begin(l->timing, STAGE_QUEUE, p->loop);
 	TAILQ_INSERT_TAIL(&l->at->waiting, l, link);
 	pool_serve(l->at);
 	if (l->phase == LEASE_WAITING)
@@ -345,7 +345,7 @@ void lease_end(struct lease **lp, struct conn **cp, bool keep)
 		TAILQ_REMOVE(&o->waiting, l, link);
 	else if (l->phase != LEASE_LATE)
 		o->leased--;
-	origin_cancel(&l->origin);
+	dial_cancel(&l->dial);
 	conn_close(&l->conn);
 	loop_disarm(o->pool->loop, &l->timer);
 	loop_forget_own(o->pool->loop, &l->task);

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "proxy/origin/origin.h"
+#include "proxy/origin/dial.h"
 
 struct lease;
 struct pool;
@@ -40,7 +40,7 @@ struct lease_terms {
 };
 
 /* Asks for a connection. ready() is called from the loop, never from within this call. NULL: out of memory. */
-struct lease *pool_lease(struct pool *, const struct origin_target *, const struct lease_terms *, lease_ready_f *ready,
+struct lease *pool_lease(struct pool *, const struct dial_target *, const struct lease_terms *, lease_ready_f *ready,
     void *arg);
 /* Gives the place back, from any state; sets both pointers to NULL. keep: the connection is sound and between
  * messages. */

@@ -9,7 +9,7 @@
 
 struct fetch_pool;
 struct failure;
-struct origin_target;
+struct dial_target;
 struct probe;
 
 /* failure NULL: it can. The handle is no longer valid. */
@@ -17,7 +17,7 @@ typedef void probe_done_f(void *arg, const struct failure *);
 
 /* done() is called from the loop, never from within this call. max_connections, wait_ms: as in struct lease_terms.
  * NULL: out of memory. */
-struct probe *probe_start(struct fetch_pool *, const struct origin_target *, size_t max_connections, uint64_t wait_ms,
+struct probe *probe_start(struct fetch_pool *, const struct dial_target *, size_t max_connections, uint64_t wait_ms,
     probe_done_f *done, void *arg);
 void probe_cancel(struct probe **);
 

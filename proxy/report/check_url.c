@@ -229,7 +229,7 @@ static int url_plan(struct check_url *u, struct fetch_request *r)
 
 	if (fetch_plan(&ctx, &request, &target, POLICY_AUTO, NULL, false, (struct slice){ NULL, 0 }, r))
 		return -1;
-	r->stage.normalise = false;
+	r->transform.normalise = false;
 	if (r->limits.total_timeout_ms == 0 || r->limits.total_timeout_ms > CHECK_URL_TIME_MS)
 		r->limits.total_timeout_ms = CHECK_URL_TIME_MS;
 	return 0;

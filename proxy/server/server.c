@@ -20,7 +20,7 @@
 #include "proxy/base/stats.h"
 #include "proxy/cache/cache.h"
 #include "proxy/net/access_sink.h"
-#include "proxy/object/feeds_seen.h"
+#include "proxy/feeds/feeds_seen.h"
 #include "proxy/origin/backoff.h"
 #include "proxy/sandbox/sandbox.h"
 #include "proxy/server/preflight.h"

@@ -13,7 +13,7 @@
 #include "proxy/net/access_sink.h"
 #include "proxy/net/loop.h"
 #include "proxy/net/own_sockets.h"
-#include "proxy/object/feeds_seen.h"
+#include "proxy/feeds/feeds_seen.h"
 #include "proxy/origin/backoff.h"
 #include "proxy/sandbox/sandbox.h"
 #include "proxy/server/inherit.h"

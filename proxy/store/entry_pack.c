@@ -395,7 +395,7 @@ static struct object *unpack_object(struct unpacker *u, struct object_head *head
 		u->odd = true;
 		return NULL;
 	}
-	object_keep(o, UINT64_MAX);
+	object_retain(o, UINT64_MAX);
 	object_expect(o, len);
 	object_head(o, object_head_ref(head));
 	*object_report(o) = *report;

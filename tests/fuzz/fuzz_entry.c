@@ -25,7 +25,7 @@ static void unpack(const char *bytes, size_t len)
 	entry_packed_key(bytes, len);
 	if (!e)
 		return;
-	require(!e->object || (object_phase(e->object) == OBJECT_DONE && object_is_kept(e->object)));
+	require(!e->object || (object_phase(e->object) == OBJECT_DONE && object_is_retained(e->object)));
 	require((packed = entry_pack(e, &packed_len)) != NULL);
 	require((again = entry_unpack(packed, packed_len)) != NULL);
 	require((repacked = entry_pack(again, &repacked_len)) != NULL);

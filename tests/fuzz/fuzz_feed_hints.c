@@ -1,7 +1,7 @@
 /* Owns feeding arbitrary bytes to the reader of a feed's freshness hints.
  * Invariants tested: hours and days are such, dates are never to come, a lifetime never exceeds its maximum nor falls below the interval, and what follows an
  * unfinished end of the text changes nothing that was read before it. */
-#include "proxy/object/feed_hints.h"
+#include "proxy/feeds/feed_hints.h"
 
 #include <stdlib.h>
 

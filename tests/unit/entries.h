@@ -24,7 +24,7 @@ static inline struct object *entries_object(unsigned seed, size_t len, struct ob
 	uint8_t piece[8192];
 	size_t at = 0;
 
-	object_keep(o, UINT64_MAX);
+	object_retain(o, UINT64_MAX);
 	object_head(o, head);
 	while (at < len) {
 		size_t n = len - at < sizeof piece ? len - at : sizeof piece;

@@ -84,7 +84,7 @@ static inline struct outcome transforms_run(const char *head, const struct trans
 	object_attach(object, &reader);
 	object_set_writer(object, &writer);
 	if (kept)
-		object_keep(object, UINT64_MAX);
+		object_retain(object, UINT64_MAX);
 	s = transform_new(object, &m, options);
 	CU_ASSERT_PTR_NOT_NULL_FATAL(s);
 	o.result = transform_start(s, &o.failure);

@@ -110,7 +110,7 @@ static void for_clients(void)
 			object_report(o)->decided = true;
 			object_report(o)->verdict = v;
 		}
-		object_keep(o, UINT64_MAX);
+		object_retain(o, UINT64_MAX);
 		object_head(o, object_head_ref(from));
 		CU_ASSERT_EQUAL(object_append(o, "abc", 3), 0);
 		object_done(o);

@@ -5,7 +5,7 @@
 #include "proxy/base/url_mask.h"
 #include "proxy/client/access_log.h"
 #include "proxy/http/cache_status.h"
-#include "proxy/origin/fetch_record.h"
+#include "proxy/origin/fetch_timing.h"
 #include "tests/unit/unit.h"
 
 #include <limits.h>
@@ -170,12 +170,12 @@ static void tunnel_line(void)
 	CU_ASSERT_PTR_NOT_NULL(strstr((buf[access_log_text(buf, &e)] = '\0', buf), " malformed=0 kept=no_feed received=34 "));
 }
 
-static struct access_log_entry whole_entry(const struct object_report *r, const struct fetch_record *record, const struct cache_status *cache)
+static struct access_log_entry whole_entry(const struct object_report *r, const struct fetch_timing *timing, const struct cache_status *cache)
 {
 	return (struct access_log_entry){ .when = "2026-11-21T03:04:05.006Z", .client = "[2001:db8::1]:46192", .method = { "GET", 3 },
 		.target = { "/f?token=a&b=\"", 14 }, .status = 200, .body_bytes = 12, .report = r, .duration_us = 1002, .end = "done",
 		.id = { 17, 3 }, .route = "news", .wall_ms = 1795230245006, .version = "1.1", .referer = { "http://u:p@h/?sig=x", 19 },
-		.user_agent = { "a \"b\"\xe9\xc3\xa9\n", 9 }, .received_bytes = 34, .sent_bytes = 56, .way = "route", .cache = cache, .record = record,
+		.user_agent = { "a \"b\"\xe9\xc3\xa9\n", 9 }, .received_bytes = 34, .sent_bytes = 56, .way = "route", .cache = cache, .timing = timing,
 		.origin_host = "feeds.test", .first_byte_us = 1001, .traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01" };
 }
 
@@ -195,10 +195,10 @@ static void as_json(void)
 		"\"fwd_status\":null,\"ttl\":null,\"stored\":false,\"collapsed\":false,\"cache_detail\":null,\"kept\":null,\"rule\":null,\"charset\":null,\"was\":null,"
 		"\"reason\":null,\"repairs\":0,\"malformed\":0,\"origin_host\":null,\"origin\":null,\"retries\":0,\"queue_ms\":null,\"dns_ms\":null,\"connect_ms\":null,"
 		"\"tls_ms\":null,\"origin_ms\":null,\"failure\":null,\"first_byte_ms\":null,\"total_ms\":0.000,\"end\":\"dropped\"}\n";
-	const struct fetch_record record = { .retries = 2, .failure = FAILURE_CONNECTION_REFUSED, .address = "127.0.0.1:80", .us = { 0, 1234, 12000, -1, 9 } };
+	const struct fetch_timing timing = { .retries = 2, .failure = FAILURE_CONNECTION_REFUSED, .address = "127.0.0.1:80", .us = { 0, 1234, 12000, -1, 9 } };
 	const struct cache_status cache = { .fwd = FWD_STALE, .fwd_status = 304, .has_ttl = true, .ttl = -7, .stored = true, .collapsed = true, .detail = "word" };
 	const struct object_report r = report(VERDICT_CHARSET);
-	struct access_log_entry e = whole_entry(&r, &record, &cache);
+	struct access_log_entry e = whole_entry(&r, &timing, &cache);
 	const struct access_log_entry none = { .when = "2026-11-21T03:04:05.006Z", .client = "unknown", .end = "dropped", .id = { 1, 1 }, .way = "none",
 		.first_byte_us = -1 };
 	char buf[ACCESS_LOG_LINE_MAX];
@@ -239,20 +239,20 @@ static void as_combined(void)
 static void longest_of(access_log_f *write, struct access_log_entry e, const char *text, size_t len)
 {
 	static const struct cache_status cache = { .fwd = FWD_VARY_MISS, .fwd_status = 999, .has_ttl = true, .ttl = INT64_MIN, .stored = true, .detail = "word" };
-	struct fetch_record record = { .retries = UINT_MAX, .failure = FAILURE_HTTP_HEADER_SIZE };
+	struct fetch_timing timing = { .retries = UINT_MAX, .failure = FAILURE_HTTP_HEADER_SIZE };
 	char buf[ACCESS_LOG_LINE_MAX];
 	size_t n;
 
-	memset(record.address, '1', sizeof record.address - 1);
+	memset(timing.address, '1', sizeof timing.address - 1);
 	for (size_t i = 0; i < STAGE_COUNT; i++)
-		record.us[i] = INT64_MAX;
+		timing.us[i] = INT64_MAX;
 	e.referer = e.user_agent = (struct slice){ text, len };
 	e.sent_bytes = UINT64_MAX;
 	e.version = "1.1";
 	e.way = "connect";
 	e.wall_ms = INT64_C(253402300799999);
 	e.cache = &cache;
-	e.record = &record;
+	e.timing = &timing;
 	e.origin_host = text;
 	e.first_byte_us = INT64_MAX;
 	e.traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";

@@ -293,7 +293,7 @@ static void pages(void)
 
 		object_attach(o, &r.reader);
 		if (rows[i].kept)
-			object_keep(o, UINT64_MAX);
+			object_retain(o, UINT64_MAX);
 		if (rows[i].told)
 			object_expect(o, rows[i].len);
 		start(o);
@@ -331,13 +331,13 @@ static void pages_in_transit(void)
 
 	object_set_writer(o, &w.writer);
 	object_attach(o, &r.reader);
-	object_keep(o, 600000);
+	object_retain(o, 600000);
 	start(o);
 	for (int i = 0; i < 100; i++) {
 		append(o, 10000);
 		CU_ASSERT(i % 10 || drain(&r.reader, SIZE_MAX, 8, 1 << 20) > 0);
 	}
-	CU_ASSERT(!object_is_kept(o) && object_memory(o) < 400000);
+	CU_ASSERT(!object_is_retained(o) && object_memory(o) < 400000);
 	object_done(o);
 	object_set_writer(o, NULL);
 	CU_ASSERT_EQUAL(drain(&r.reader, SIZE_MAX, 8, 1 << 20), 90000);
@@ -428,7 +428,7 @@ static struct object *body_of(size_t len, size_t piece, size_t odd)
 	int failed = 0;
 
 	CU_ASSERT_PTR_NOT_NULL_FATAL(o);
-	object_keep(o, UINT64_MAX);
+	object_retain(o, UINT64_MAX);
 	start(o);
 	for (size_t at = 0; at < len; at += piece) {
 		char bytes[20000];

@@ -389,6 +389,6 @@ static void run_failures(void) { transforms_with_loop(failures); }
 static void run_unknown(void) { transforms_with_loop(unknown_coding); }
 static void run_long(void) { transforms_with_loop(long_bodies); }
 
-UNIT_SUITE(stage, { "bodies", run_bodies }, { "failures", run_failures }, { "unknown coding", run_unknown }, { "long bodies", run_long },
+UNIT_SUITE(transform, { "bodies", run_bodies }, { "failures", run_failures }, { "unknown coding", run_unknown }, { "long bodies", run_long },
     { "issue 30: untold gzip", run_untold }, { "long untold gzip", run_long_untold },
     { "issue 32: needing a feed", run_needing }, { "issue 32: waiting for the window", run_waiting })

@@ -155,7 +155,7 @@ static void on_ready(void *arg, struct conn *conn, bool reused, const struct fai
 
 static void step_lease(int which, bool fresh)
 {
-	struct origin_target to = { .host = "127.0.0.1", .port = bench.ports[bench.origin], .generation = bench.generation,
+	struct dial_target to = { .host = "127.0.0.1", .port = bench.ports[bench.origin], .generation = bench.generation,
 		.connect_timeout_ms = HOUR_MS };
 	struct lease_terms terms = bench.terms;
 

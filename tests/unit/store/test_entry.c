@@ -105,7 +105,7 @@ static void bodies(void)
 		struct entry *e = entries_new("http://a/\nk", (unsigned)i, sizes[i].len), *u = again(e);
 
 		UNIT_ROW(u && entries_body_is(u, (unsigned)i, sizes[i].len), "%s", sizes[i].name);
-		UNIT_ROW(u && object_get_head(u->object) == u->head && object_is_kept(u->object), "%s: kept", sizes[i].name);
+		UNIT_ROW(u && object_get_head(u->object) == u->head && object_is_retained(u->object), "%s: kept", sizes[i].name);
 		entry_unref(&u);
 		entry_unref(&e);
 	}

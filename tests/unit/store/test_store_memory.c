@@ -275,7 +275,7 @@ static struct entry *entry_of(const char *key, size_t len)
 	struct entry_parts parts = { .head = entries_head(len), .freshness = &(struct freshness){ .response_time = 1000 }, .upstream = strdup("") };
 
 	parts.object = object_new(0);
-	object_keep(parts.object, UINT64_MAX);
+	object_retain(parts.object, UINT64_MAX);
 	object_head(parts.object, object_head_ref(parts.head));
 	for (size_t at = 0; at < len; at += PIECE)
 		if (object_append(parts.object, piece, len - at < PIECE ? len - at : PIECE))

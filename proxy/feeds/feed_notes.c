@@ -1,6 +1,6 @@
 /* One worker's notes of its answers; see feed_notes.h. Each feed has one place that it may be noted in, found by an
  * address, so that nothing is hashed; a feed that finds another in its place puts that one's sum into the list. */
-#include "proxy/object/feed_notes.h"
+#include "proxy/feeds/feed_notes.h"
 
 #include <pthread.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* Owns the cases of proxy/object/feed_state.c. Must not know: lists of feeds. Invariant: each row names its rule; the order of what is added never counts. */
-#include "proxy/object/feed_state.h"
+/* Owns the cases of proxy/feeds/feed_state.c. Must not know: lists of feeds. Invariant: each row names its rule; the order of what is added never counts. */
+#include "proxy/feeds/feed_state.h"
 #include "tests/unit/unit.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
-/* Owns the cases of proxy/object/feed_hints.c: what is read of a feed, and how long it holds then.
+/* Owns the cases of proxy/feeds/feed_hints.c: what is read of a feed, and how long it holds then.
  * Invariant: each row names its rule; RSS stands for RSS 2.0, SY for the RSS 1.0 syndication module. */
-#include "proxy/object/feed_hints.h"
+#include "proxy/feeds/feed_hints.h"
 #include "tests/unit/unit.h"
 
 #include <string.h>

@@ -2,15 +2,15 @@
  * Must not know: requests, who shows it. Thread-safe: workers note, the admin listener reads.
  * Invariant: it never holds more feeds than it was made for; where it is full, that which nobody asked for longest, to
  * the second, leaves. */
-#ifndef UTFEED_PROXY_OBJECT_FEEDS_SEEN_H
-#define UTFEED_PROXY_OBJECT_FEEDS_SEEN_H
+#ifndef UTFEED_PROXY_FEEDS_FEEDS_SEEN_H
+#define UTFEED_PROXY_FEEDS_FEEDS_SEEN_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "proxy/base/slice.h"
-#include "proxy/object/feed_notes.h"
+#include "proxy/feeds/feed_notes.h"
 
 enum { FEEDS_SEEN_URL_MAX = 1024, FEEDS_SEEN_RULE_MAX = 96 };
 

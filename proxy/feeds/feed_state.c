@@ -1,5 +1,5 @@
 /* What answers tell of a feed's origin; see feed_state.h. */
-#include "proxy/object/feed_state.h"
+#include "proxy/feeds/feed_state.h"
 
 #include <stddef.h>
 

@@ -1,5 +1,5 @@
 /* Dates of items; see feed_date.h. */
-#include "proxy/object/feed_date.h"
+#include "proxy/feeds/feed_date.h"
 
 #include <string.h>
 

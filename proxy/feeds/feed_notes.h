@@ -4,8 +4,8 @@
  * Invariant: what was noted is put exactly once: an answer by which its feed is to be listed at once, unless one before
  * it was; all else at the latest with the first answer of another second, when another feed needs the place, or when
  * somebody collects. So what another worker notes of a feed that is to be listed finds it in the list. */
-#ifndef UTFEED_PROXY_OBJECT_FEED_NOTES_H
-#define UTFEED_PROXY_OBJECT_FEED_NOTES_H
+#ifndef UTFEED_PROXY_FEEDS_FEED_NOTES_H
+#define UTFEED_PROXY_FEEDS_FEED_NOTES_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -13,7 +13,7 @@
 
 #include "core/policy/policy.h"
 #include "proxy/base/slice.h"
-#include "proxy/object/feed_state.h"
+#include "proxy/feeds/feed_state.h"
 
 struct feed_notes;
 

@@ -5,8 +5,8 @@
  * Invariant: whatever the text, a lifetime lies between 0 and the maximum that the caller gives.
  * Source: RSS 2.0 (and Netscape's RSS 0.91, where 24 is midnight), RSS 1.0 modules: Syndication; its updateBase is not
  * read. */
-#ifndef UTFEED_PROXY_OBJECT_FEED_HINTS_H
-#define UTFEED_PROXY_OBJECT_FEED_HINTS_H
+#ifndef UTFEED_PROXY_FEEDS_FEED_HINTS_H
+#define UTFEED_PROXY_FEEDS_FEED_HINTS_H
 
 #include <stddef.h>
 #include <stdint.h>

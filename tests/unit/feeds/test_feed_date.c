@@ -1,6 +1,6 @@
-/* Owns the cases of proxy/object/feed_date.c: dates of items as RFC 822 and ISO 8601 define them, and as publishers write them.
+/* Owns the cases of proxy/feeds/feed_date.c: dates of items as RFC 822 and ISO 8601 define them, and as publishers write them.
  * Invariant: each row names its rule; all good dates are the same second unless a row says otherwise. */
-#include "proxy/object/feed_date.h"
+#include "proxy/feeds/feed_date.h"
 #include "tests/unit/unit.h"
 
 #include <stdlib.h>

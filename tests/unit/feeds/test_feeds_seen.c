@@ -1,5 +1,5 @@
-/* Owns the cases of proxy/object/feeds_seen.c. Must not know: requests. Invariant: each row names its rule; threads share one list. */
-#include "proxy/object/feeds_seen.h"
+/* Owns the cases of proxy/feeds/feeds_seen.c. Must not know: requests. Invariant: each row names its rule; threads share one list. */
+#include "proxy/feeds/feeds_seen.h"
 #include "tests/unit/unit.h"
 
 #include <pthread.h>

@@ -1,12 +1,12 @@
 /* Reading a feed's hints on its own freshness; see feed_hints.h. */
-#include "proxy/object/feed_hints.h"
+#include "proxy/feeds/feed_hints.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "proxy/base/slice.h"
-#include "proxy/object/feed_date.h"
+#include "proxy/feeds/feed_date.h"
 #include "proxy/object/object.h"
 
 enum { HINTS_IOV = 8, HOUR_S = 3600, DAY_S = 86400, EPOCH_DAY = 4 /* a Thursday */ };

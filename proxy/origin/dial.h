@@ -1,8 +1,8 @@
 /* Owns getting a connection to an origin, or to the parent proxy before it: name lookup, addresses of both families in
  * the order of RFC 8305, the guard's check of each address, the tunnel through the parent, TLS.
  * Must not know: requests, responses. Every failure is told by one callback. */
-#ifndef UTFEED_PROXY_ORIGIN_ORIGIN_H
-#define UTFEED_PROXY_ORIGIN_ORIGIN_H
+#ifndef UTFEED_PROXY_ORIGIN_DIAL_H
+#define UTFEED_PROXY_ORIGIN_DIAL_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -12,14 +12,14 @@
 
 struct conf_parent;
 struct conn;
-struct fetch_record;
+struct fetch_timing;
 struct guard;
 struct loop;
-struct origin;
+struct dial;
 struct resolver;
 struct tls_context;
 
-struct origin_target {
+struct dial_target {
 	const char *host;              /* without brackets */
 	uint16_t port;
 	struct tls_context *tls;       /* NULL: plain */
@@ -29,17 +29,17 @@ struct origin_target {
 	bool tunnel;                   /* CONNECT is used with a parent even without TLS */
 	unsigned generation;           /* of the settings that these pointers point into */
 	struct log_id id;              /* of the request that needs the connection */
-	struct fetch_record *record;   /* likewise; it outlives the handle; NULL: nothing is measured */
+	struct fetch_timing *timing;   /* likewise; it outlives the handle; NULL: nothing is measured */
 	uint64_t connect_timeout_ms;   /* for lookup, all addresses, tunnel and TLS together */
 };
 
 /* conn: becomes the receiver's, who calls conn_set_owner() at once; NULL: it failed, and failure says why. The handle
  * is no longer valid. */
-typedef void origin_ready_f(void *arg, struct conn *conn, const struct failure *);
+typedef void dial_ready_f(void *arg, struct conn *conn, const struct failure *);
 
 /* Begins to connect. ready() is called from the loop, never from within this call. NULL: out of memory. */
-struct origin *origin_open(struct loop *, struct resolver *, const struct origin_target *, origin_ready_f *ready,
+struct dial *dial_start(struct loop *, struct resolver *, const struct dial_target *, dial_ready_f *ready,
     void *arg);
-void origin_cancel(struct origin **);
+void dial_cancel(struct dial **);
 
 #endif

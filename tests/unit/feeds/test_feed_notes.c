@@ -1,5 +1,5 @@
-/* Owns the cases of proxy/object/feed_notes.c. Must not know: the list of feeds. Invariant: each row names its rule. */
-#include "proxy/object/feed_notes.h"
+/* Owns the cases of proxy/feeds/feed_notes.c. Must not know: the list of feeds. Invariant: each row names its rule. */
+#include "proxy/feeds/feed_notes.h"
 #include "tests/unit/unit.h"
 
 #include <string.h>

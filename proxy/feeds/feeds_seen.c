@@ -1,6 +1,6 @@
 /* The list of feeds that clients asked for; see feeds_seen.h. It is cut into shards with a lock each, and each worker
  * has notes of its own (feed_notes.h), so that workers hardly ever wait for each other. */
-#include "proxy/object/feeds_seen.h"
+#include "proxy/feeds/feeds_seen.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

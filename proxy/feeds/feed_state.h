@@ -2,8 +2,8 @@
  * how it failed last, and how many requests it was saved.
  * Must not know: requests, lists. Pure. Times in us are of the monotonic clock, others seconds since the epoch.
  * Invariant: the accounts of several workers add up to the same in any order. */
-#ifndef UTFEED_PROXY_OBJECT_FEED_STATE_H
-#define UTFEED_PROXY_OBJECT_FEED_STATE_H
+#ifndef UTFEED_PROXY_FEEDS_FEED_STATE_H
+#define UTFEED_PROXY_FEEDS_FEED_STATE_H
 
 #include <stdint.h>
 
