@@ -18,9 +18,9 @@
 #include "proxy/settings/settings.h"
 
 /* Runs on the worker's thread, which alone writes its counts. */
-static void admin_on_call(struct task *t)
+static void admin_on_call(struct task *task)
 {
-	struct admin_call *call = container_of(t, struct admin_call, task);
+	struct admin_call *call = container_of(task, struct admin_call, task);
 
 	stats_observe(call->stats, HISTOGRAM_LOOP_DELAY, ANSWER_NONE, loop_now_us(call->admin->loop) - call->sent_us);
 	atomic_store(&call->out, false);
@@ -40,30 +40,30 @@ static void admin_call_workers(struct admin *a)
 }
 
 /* Adds one worker's durations of answers with that outcome. */
-static void admin_sample_durations(struct history_sample *s, struct stats *from, enum answer_outcome outcome)
+static void admin_sample_durations(struct history_sample *sample, struct stats *from, enum answer_outcome outcome)
 {
-	s->duration_us += stats_get(&from->histograms[HISTOGRAM_REQUEST_DURATION][outcome].sum);
+	sample->duration_us += stats_get(&from->histograms[HISTOGRAM_REQUEST_DURATION][outcome].sum);
 	for (size_t b = 0; b <= HISTOGRAM_BUCKETS; b++) {
 		uint64_t n = stats_bucket(&from, 1, HISTOGRAM_REQUEST_DURATION, outcome, b);
 
-		s->durations[b] += n;
-		s->timed += n;
+		sample->durations[b] += n;
+		sample->timed += n;
 	}
 }
 
-void admin_sample(const struct admin *a, struct history_sample *s)
+void admin_sample(const struct admin *a, struct history_sample *sample)
 {
-	*s = (struct history_sample){ .at = loop_wall_ms(a->loop) / 1000, .resident = process_resident_bytes() };
+	*sample = (struct history_sample){ .at = loop_wall_ms(a->loop) / 1000, .resident = process_resident_bytes() };
 	for (size_t i = 0; i < a->parts.n_workers; i++) {
 		struct stats *from = a->parts.stats[i];
 
-		s->requests += stats_get(&from->value[STAT_REQUESTS]);
-		s->hits += stats_get(&from->value[STAT_CACHE_HITS]);
-		s->errors +=
+		sample->requests += stats_get(&from->value[STAT_REQUESTS]);
+		sample->hits += stats_get(&from->value[STAT_CACHE_HITS]);
+		sample->errors +=
 		    stats_get(&from->value[STAT_RESPONSES_ERROR]) + stats_get(&from->value[STAT_RESPONSES_CUT]);
-		s->bytes += stats_get(&from->value[STAT_BYTES_TO_CLIENTS]);
+		sample->bytes += stats_get(&from->value[STAT_BYTES_TO_CLIENTS]);
 		for (enum answer_outcome outcome = 0; outcome < ANSWER_COUNT; outcome++)
-			admin_sample_durations(s, from, outcome);
+			admin_sample_durations(sample, from, outcome);
 	}
 }
 
@@ -78,9 +78,9 @@ static void admin_keep_history(struct admin *a)
 	history_add(&a->history, &s);
 }
 
-static void admin_on_turn(struct timer *t)
+static void admin_on_turn(struct timer *timer)
 {
-	struct admin *a = container_of(t, struct admin, turn);
+	struct admin *a = container_of(timer, struct admin, turn);
 
 	admin_call_workers(a);
 	admin_keep_history(a);
@@ -102,21 +102,21 @@ static void admin_on_accept(void *arg, int fd, const struct sockaddr *peer, sock
 	admin_conn_new(arg, fd, peer, len);
 }
 
-static void admin_take_settings(struct admin *a, struct settings *s)
+static void admin_take_settings(struct admin *a, struct settings *settings)
 {
 	settings_unref(&a->settings);
-	a->settings = s;
+	a->settings = settings;
 }
 
-static void admin_on_renew(struct task *t)
+static void admin_on_renew(struct task *task)
 {
-	struct admin *a = container_of(t, struct admin, renew);
-	struct settings *s = atomic_exchange(&a->next, NULL);
+	struct admin *a = container_of(task, struct admin, renew);
+	struct settings *settings = atomic_exchange(&a->next, NULL);
 
-	if (!s)
+	if (!settings)
 		return;
-	admin_take_settings(a, s);
-	settings_taken(s);
+	admin_take_settings(a, settings);
+	settings_taken(settings);
 }
 
 static void admin_close_listeners(struct admin *a)
@@ -125,14 +125,14 @@ static void admin_close_listeners(struct admin *a)
 		listener_free(&a->listeners[--a->n_listeners]);
 }
 
-static void admin_on_given_up(struct task *t)
+static void admin_on_given_up(struct task *task)
 {
-	admin_close_listeners(container_of(t, struct admin, given_up));
+	admin_close_listeners(container_of(task, struct admin, given_up));
 }
 
-static void admin_on_stop(struct task *t)
+static void admin_on_stop(struct task *task)
 {
-	loop_stop(container_of(t, struct admin, stop)->loop);
+	loop_stop(container_of(task, struct admin, stop)->loop);
 }
 
 /* Counts the charsets that utfeed promises and this system's converters cannot read. */
@@ -206,9 +206,9 @@ int admin_start(struct admin *a)
 	return err;
 }
 
-void admin_renew(struct admin *a, struct settings *s)
+void admin_renew(struct admin *a, struct settings *settings)
 {
-	struct settings *missed = atomic_exchange(&a->next, settings_ref(s));
+	struct settings *missed = atomic_exchange(&a->next, settings_ref(settings));
 
 	if (missed)
 		settings_taken(missed);

@@ -140,13 +140,13 @@ static const struct admin_page admin_pages[] = {
 static void answer_list(struct admin_exchange *x)
 {
 	for (size_t i = 0; i < sizeof admin_pages / sizeof *admin_pages; i++) {
-		const struct admin_page *p = &admin_pages[i];
+		const struct admin_page *page = &admin_pages[i];
 
 		fprintf(x->out, "%-9s %-15s %s\n",
-		    p->methods == DOES        ? "POST"
-		        : p->methods == TELLS ? "GET"
-		                              : "GET, POST",
-		    p->path, p->what);
+		    page->methods == DOES        ? "POST"
+		    : page->methods == TELLS ? "GET"
+		    : "GET, POST",
+		    page->path, page->what);
 	}
 }
 
@@ -167,34 +167,34 @@ const struct admin_page *admin_find(const struct http_msg *m, struct slice path,
 
 	*known = false;
 	for (size_t i = 0; i < sizeof admin_pages / sizeof *admin_pages; i++) {
-		const struct admin_page *p = &admin_pages[i];
+		const struct admin_page *page = &admin_pages[i];
 
-		if (path.len != strlen(p->path) || memcmp(path.at, p->path, path.len) != 0)
+		if (path.len != strlen(page->path) || memcmp(path.at, page->path, path.len) != 0)
 			continue;
-		if ((post && p->methods != TELLS) || (get && p->methods != DOES))
-			return p;
+		if ((post && page->methods != TELLS) || (get && page->methods != DOES))
+			return page;
 		*known = true;
 		return NULL;
 	}
 	return NULL;
 }
 
-enum admin_reach admin_page_reach(const struct admin_page *p)
+enum admin_reach admin_page_reach(const struct admin_page *page)
 {
-	return p->reach;
+	return page->reach;
 }
 
-size_t admin_page_body_max(const struct admin_page *p)
+size_t admin_page_body_max(const struct admin_page *page)
 {
-	return p->takes_feeds ? ADMIN_FEED_MAX : ADMIN_FORM_MAX;
+	return page->takes_feeds ? ADMIN_FEED_MAX : ADMIN_FORM_MAX;
 }
 
-bool admin_page_changes(const struct admin_page *p)
+bool admin_page_changes(const struct admin_page *page)
 {
-	return p->methods != TELLS;
+	return page->methods != TELLS;
 }
 
-void admin_answer(const struct admin_page *p, struct admin_exchange *x)
+void admin_answer(const struct admin_page *page, struct admin_exchange *x)
 {
-	p->answer(x);
+	page->answer(x);
 }

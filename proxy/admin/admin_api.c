@@ -31,14 +31,14 @@ void admin_api_error(struct admin_exchange *x, int status, const char *sentence)
 }
 
 /* counting: n is what was counted so far. */
-static void answer_purged(struct admin_exchange *x, const struct purge *p, int64_t n, bool counting, bool owed)
+static void answer_purged(struct admin_exchange *x, const struct purge *purge, int64_t n, bool counting, bool owed)
 {
 	struct json j = { x->out, false };
 
 	x->status = owed ? 202 : 200;
 	x->type = ADMIN_JSON;
 	json_open(&j, NULL);
-	json_number(&j, p->soft ? "marked_stale" : "purged", n < 0 ? 0 : (uint64_t)n);
+	json_number(&j, purge->soft ? "marked_stale" : "purged", n < 0 ? 0 : (uint64_t)n);
 	if (counting || n < 0)
 		json_bool(&j, "counting", true);
 	json_bool(&j, "confirmed", !owed);
@@ -46,16 +46,16 @@ static void answer_purged(struct admin_exchange *x, const struct purge *p, int64
 	putc('\n', x->out);
 }
 
-static void admin_on_purged(struct purge_wait *w)
+static void admin_on_purged(struct purge_wait *wait)
 {
-	struct admin_exchange *x = w->owner;
+	struct admin_exchange *x = wait->owner;
 
-	answer_purged(x, &w->purge, w->count, w->counting, w->owed);
+	answer_purged(x, &wait->purge, wait->count, wait->counting, wait->owed);
 	purge_wait_free(&x->waits);
 	admin_conn_answer_later(x);
 }
 
-static void admin_purge(struct admin_exchange *x, const struct purge *p, const struct destination *to)
+static void admin_purge(struct admin_exchange *x, const struct purge *purge, const struct destination *to)
 {
 	struct admin *a = x->admin;
 	struct purge_begun begun;
@@ -64,7 +64,7 @@ static void admin_purge(struct admin_exchange *x, const struct purge *p, const s
 		admin_api_error(x, 503, "Another process serves now. Ask again.");
 		return;
 	}
-	if (purge_run(p, a->parts.cache, a->parts.backoff, to, loop_wall_ms(a->loop) / 1000, loop_now_ms(a->loop),
+	if (purge_run(purge, a->parts.cache, a->parts.backoff, to, loop_wall_ms(a->loop) / 1000, loop_now_ms(a->loop),
 	        &begun) ||
 	    purge_wait_new(&x->waits, &a->sweeper, &begun)) {
 		admin_api_error(x, 500, "utfeed ran out of memory.");
@@ -72,12 +72,12 @@ static void admin_purge(struct admin_exchange *x, const struct purge *p, const s
 	}
 	stats_add(loop_stats(a->loop), STAT_CACHE_PURGES, 1);
 	if (!x->waits) {
-		answer_purged(x, p, begun.count, false, false);
+		answer_purged(x, purge, begun.count, false, false);
 		return;
 	}
 	x->waits->done = admin_on_purged;
 	x->waits->owner = x;
-	x->waits->purge = *p;
+	x->waits->purge = *purge;
 }
 
 /* url=URL names what is purged, what=WORDS how, in the words of X-Purge. */
@@ -214,18 +214,18 @@ void admin_api_feeds(struct admin_exchange *x)
 		admin_api_error(x, 500, "utfeed ran out of memory.");
 }
 
-static void admin_write_quantiles(struct json *j, const struct history_sample *s)
+static void admin_write_quantiles(struct json *j, const struct history_sample *sample)
 {
-	json_decimal(j, "p50_ms", history_quantile_ms(s, .5));
-	json_decimal(j, "p95_ms", history_quantile_ms(s, .95));
-	json_decimal(j, "p99_ms", history_quantile_ms(s, .99));
+	json_decimal(j, "p50_ms", history_quantile_ms(sample, .5));
+	json_decimal(j, "p95_ms", history_quantile_ms(sample, .95));
+	json_decimal(j, "p99_ms", history_quantile_ms(sample, .99));
 }
 
-static void admin_write_history(struct json *j, const struct history *h)
+static void admin_write_history(struct json *j, const struct history *history)
 {
 	json_open_list(j, "history");
-	for (size_t i = 0; i < history_steps(h); i++) {
-		struct history_sample s = history_step(h, i);
+	for (size_t i = 0; i < history_steps(history); i++) {
+		struct history_sample s = history_step(history, i);
 
 		json_open(j, NULL);
 		json_number(j, "at", (uint64_t)s.at);
@@ -244,20 +244,20 @@ static void admin_write_history(struct json *j, const struct history *h)
 /* The lines of --print-config as one text. Out of memory: it is empty. */
 void admin_api_config(struct admin_exchange *x)
 {
-	const struct settings *s = x->admin->settings;
+	const struct settings *settings = x->admin->settings;
 	struct json j = { x->out, false };
 	char *text = NULL;
 	size_t len;
 	FILE *f = open_memstream(&text, &len);
 
 	if (f) {
-		conf_dump(f, s->conf);
+		conf_dump(f, settings->conf);
 		fclose(f);
 	}
 	x->type = ADMIN_JSON;
 	json_open(&j, NULL);
-	json_number(&j, "generation", s->generation);
-	json_string(&j, "file", s->conf->file);
+	json_number(&j, "generation", settings->generation);
+	json_string(&j, "file", settings->conf->file);
 	json_string(&j, "text", text ? text : "");
 	reload_report_json(&j, "last_reload", x->admin->report);
 	json_close(&j);

@@ -61,7 +61,7 @@ struct admin_conn {
 
 static_assert(PLACES_WAIT + PLACES_PROBE + PLACES_WORK == FD_LIMIT_ADMIN, "descriptors are kept for all places");
 
-static void admin_conn_pump(struct admin_conn *c);
+static void admin_conn_pump(struct admin_conn *conn);
 
 /* Bits of the states that may follow. */
 #define TO(state) (1u << ADMIN_##state)
@@ -75,46 +75,46 @@ static const unsigned admin_next[] = {
 	[ADMIN_LINGER] = 0,
 };
 
-static void admin_enter(struct admin_conn *c, enum admin_state state)
+static void admin_enter(struct admin_conn *conn, enum admin_state state)
 {
-	assert(admin_next[c->state] >> state & 1);
-	c->state = state;
+	assert(admin_next[conn->state] >> state & 1);
+	conn->state = state;
 }
 
-static void admin_drop_exchange(struct admin_conn *c)
+static void admin_drop_exchange(struct admin_conn *conn)
 {
-	purge_wait_free(&c->x.waits);
-	if (c->x.job)
-		check_job_drop(c->x.job);
-	if (c->x.reload)
-		admin_reload_forget(c->x.reload);
-	if (c->x.out)
-		fclose(c->x.out);
-	free(c->reply);
-	c->reply = NULL;
-	c->x = (struct admin_exchange){ .admin = c->admin };
-	text_free(&c->body);
+	purge_wait_free(&conn->x.waits);
+	if (conn->x.job)
+		check_job_drop(conn->x.job);
+	if (conn->x.reload)
+		admin_reload_forget(conn->x.reload);
+	if (conn->x.out)
+		fclose(conn->x.out);
+	free(conn->reply);
+	conn->reply = NULL;
+	conn->x = (struct admin_exchange){ .admin = conn->admin };
+	text_free(&conn->body);
 }
 
-void admin_conn_free(struct admin_conn *c)
+void admin_conn_free(struct admin_conn *conn)
 {
-	struct admin *a = c->admin;
+	struct admin *a = conn->admin;
 
-	LIST_REMOVE(c, link);
-	places_leave(&a->places, &c->place);
-	admin_drop_exchange(c);
-	text_free(&c->out);
-	loop_disarm(a->loop, &c->timer);
-	loop_forget_own(a->loop, &c->resume);
-	conn_close(&c->conn);
-	http_parser_free(&c->parser);
-	http_msg_free(&c->msg);
-	free(c);
+	LIST_REMOVE(conn, link);
+	places_leave(&a->places, &conn->place);
+	admin_drop_exchange(conn);
+	text_free(&conn->out);
+	loop_disarm(a->loop, &conn->timer);
+	loop_forget_own(a->loop, &conn->resume);
+	conn_close(&conn->conn);
+	http_parser_free(&conn->parser);
+	http_msg_free(&conn->msg);
+	free(conn);
 }
 
-static void admin_on_timeout(struct timer *t)
+static void admin_on_timeout(struct timer *timer)
 {
-	admin_conn_free(container_of(t, struct admin_conn, timer));
+	admin_conn_free(container_of(timer, struct admin_conn, timer));
 }
 
 /* Closes another connection where that is needed to make room. False: all of them may stay. */
@@ -131,348 +131,351 @@ static bool admin_make_room(struct admin *a, enum place_kind kind)
 }
 
 /* Moves to a place of another kind, if it is another one. False: there is none. */
-static bool admin_move(struct admin_conn *c, enum place_kind kind, bool kept)
+static bool admin_move(struct admin_conn *conn, enum place_kind kind, bool kept)
 {
-	if (c->place.kind == kind)
+	if (conn->place.kind == kind)
 		return true;
-	if (!admin_make_room(c->admin, kind))
+	if (!admin_make_room(conn->admin, kind))
 		return false;
-	places_leave(&c->admin->places, &c->place);
-	places_take(&c->admin->places, &c->place, kind, kept);
+	places_leave(&conn->admin->places, &conn->place);
+	places_take(&conn->admin->places, &conn->place, kind, kept);
 	return true;
 }
 
-static void admin_begin_request(struct admin_conn *c)
+static void admin_begin_request(struct admin_conn *conn)
 {
-	http_parser_start(c->parser, &c->msg, false);
-	c->msg.base = c->in;
-	loop_arm(c->admin->loop, &c->timer, c->in_len ? ADMIN_REQUEST_MS : ADMIN_IDLE_MS);
+	http_parser_start(conn->parser, &conn->msg, false);
+	conn->msg.base = conn->in;
+	loop_arm(conn->admin->loop, &conn->timer, conn->in_len ? ADMIN_REQUEST_MS : ADMIN_IDLE_MS);
 }
 
 /* Opens the body of the answer. False: out of memory. */
-static bool admin_open_answer(struct admin_conn *c)
+static bool admin_open_answer(struct admin_conn *conn)
 {
-	struct admin_exchange *x = &c->x;
+	struct admin_exchange *x = &conn->x;
 
-	*x = (struct admin_exchange){ .admin = c->admin,
-		.msg = &c->msg,
+	*x = (struct admin_exchange){ .admin = conn->admin,
+		.msg = &conn->msg,
 		.status = 200,
 		.type = "text/plain; charset=utf-8",
 		.fields = "",
-		.body = { c->body.bytes ? c->body.bytes : "", c->body.len } };
-	x->path = slice_until(http_msg_target(&c->msg), '?', &x->query);
-	x->out = open_memstream(&c->reply, &c->reply_len);
+		.body = { conn->body.bytes ? conn->body.bytes : "", conn->body.len } };
+	x->path = slice_until(http_msg_target(&conn->msg), '?', &x->query);
+	x->out = open_memstream(&conn->reply, &conn->reply_len);
 	return x->out;
 }
 
 /* Writes head and body together. The answer is for who asked alone, and nothing may guess its type. */
-static void admin_send(struct admin_conn *c)
+static void admin_send(struct admin_conn *conn)
 {
-	struct admin_exchange *x = &c->x;
+	struct admin_exchange *x = &conn->x;
 	bool failed = fclose(x->out) != 0;
 
 	x->out = NULL;
-	text_printf(&c->out,
+	text_printf(&conn->out,
 	    "HTTP/1.1 %d %s\r\nDate: %s\r\nServer: utfeed\r\nContent-Type: %s\r\nContent-Length: %zu\r\n"
 	    "Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n%s%s\r\n",
-	    x->status, http_reason_phrase(x->status), loop_http_date(c->admin->loop), x->type, c->reply_len, x->fields,
-	    c->keep ? "" : "Connection: close\r\n");
-	if (c->msg.method != METHOD_HEAD)
-		text_add(&c->out, c->reply, c->reply_len);
-	c->keep = c->keep && !failed && !c->out.failed;
-	c->sent = 0;
-	admin_enter(c, ADMIN_SEND);
-	loop_arm(c->admin->loop, &c->timer, ADMIN_WRITE_MS);
+	    x->status, http_reason_phrase(x->status), loop_http_date(conn->admin->loop), x->type, conn->reply_len,
+	    x->fields, conn->keep ? "" : "Connection: close\r\n");
+	if (conn->msg.method != METHOD_HEAD)
+		text_add(&conn->out, conn->reply, conn->reply_len);
+	conn->keep = conn->keep && !failed && !conn->out.failed;
+	conn->sent = 0;
+	admin_enter(conn, ADMIN_SEND);
+	loop_arm(conn->admin->loop, &conn->timer, ADMIN_WRITE_MS);
 }
 
-static void admin_refuse(struct admin_conn *c, int status, const char *sentence)
+static void admin_refuse(struct admin_conn *conn, int status, const char *sentence)
 {
-	c->keep = false;
-	(void)admin_move(c, PLACE_WAIT, false);
-	if (!admin_open_answer(c)) {
-		admin_enter(c, ADMIN_LINGER);
+	conn->keep = false;
+	(void)admin_move(conn, PLACE_WAIT, false);
+	if (!admin_open_answer(conn)) {
+		admin_enter(conn, ADMIN_LINGER);
 		return;
 	}
-	admin_answer_plainly(&c->x, status, sentence);
-	admin_send(c);
+	admin_answer_plainly(&conn->x, status, sentence);
+	admin_send(conn);
 }
 
-static void admin_answer_now(struct admin_conn *c)
+static void admin_answer_now(struct admin_conn *conn)
 {
-	if (!admin_open_answer(c)) {
-		c->keep = false;
-		admin_enter(c, ADMIN_LINGER);
+	if (!admin_open_answer(conn)) {
+		conn->keep = false;
+		admin_enter(conn, ADMIN_LINGER);
 		return;
 	}
-	admin_answer(c->page, &c->x);
-	if (!c->x.waits && !c->x.job && !c->x.reload) {
-		admin_send(c);
+	admin_answer(conn->page, &conn->x);
+	if (!conn->x.waits && !conn->x.job && !conn->x.reload) {
+		admin_send(conn);
 		return;
 	}
-	loop_disarm(c->admin->loop, &c->timer);
-	admin_enter(c, ADMIN_WAIT);
+	loop_disarm(conn->admin->loop, &conn->timer);
+	admin_enter(conn, ADMIN_WAIT);
 }
 
 struct text admin_conn_take_body(struct admin_exchange *x)
 {
-	struct admin_conn *c = container_of(x, struct admin_conn, x);
-	struct text body = c->body;
+	struct admin_conn *conn = container_of(x, struct admin_conn, x);
+	struct text body = conn->body;
 
-	c->body = (struct text){ 0 };
+	conn->body = (struct text){ 0 };
 	return body;
 }
 
 void admin_conn_answer_later(struct admin_exchange *x)
 {
-	struct admin_conn *c = container_of(x, struct admin_conn, x);
+	struct admin_conn *conn = container_of(x, struct admin_conn, x);
 
-	admin_send(c);
-	loop_defer(c->admin->loop, &c->resume);
+	admin_send(conn);
+	loop_defer(conn->admin->loop, &conn->resume);
 }
 
-static void admin_on_resume(struct task *t)
+static void admin_on_resume(struct task *task)
 {
-	struct admin_conn *c = container_of(t, struct admin_conn, resume);
+	struct admin_conn *conn = container_of(task, struct admin_conn, resume);
 
-	if (c->state == ADMIN_TURN)
-		admin_answer_now(c);
-	admin_conn_pump(c);
+	if (conn->state == ADMIN_TURN)
+		admin_answer_now(conn);
+	admin_conn_pump(conn);
 }
 
-static void admin_request_is_whole(struct admin_conn *c)
+static void admin_request_is_whole(struct admin_conn *conn)
 {
-	if (c->place.kind == PLACE_PROBE) {
-		admin_answer_now(c);
+	if (conn->place.kind == PLACE_PROBE) {
+		admin_answer_now(conn);
 		return;
 	}
-	admin_enter(c, ADMIN_TURN);
-	loop_defer(c->admin->loop, &c->resume);
+	admin_enter(conn, ADMIN_TURN);
+	loop_defer(conn->admin->loop, &conn->resume);
 }
 
 static int admin_on_body(void *arg, const char *at, size_t len)
 {
-	struct admin_conn *c = arg;
+	struct admin_conn *conn = arg;
 
-	if (c->body.len + len > admin_page_body_max(c->page))
+	if (conn->body.len + len > admin_page_body_max(conn->page))
 		return -1;
-	text_add(&c->body, at, len);
-	return c->body.failed;
+	text_add(&conn->body, at, len);
+	return conn->body.failed;
 }
 
 /* The head is complete: says whether the request is answered at all, before its body is read. */
-static void admin_take_head(struct admin_conn *c)
+static void admin_take_head(struct admin_conn *conn)
 {
 	static const char go_on[] = "HTTP/1.1 100 Continue\r\n\r\n";
 	struct iovec iov = { (char *)(uintptr_t)go_on, sizeof go_on - 1 };
 	const struct admin_refusal *refusal;
 
-	c->keep = c->msg.keep_alive;
-	if (!admin_is_allowed(c->admin, conn_peer_address(c->conn))) { /* any more, since a reload */
-		admin_refuse(c, 403, ADMIN_TURNED_AWAY);
+	conn->keep = conn->msg.keep_alive;
+	if (!admin_is_allowed(conn->admin, conn_peer_address(conn->conn))) { /* any more, since a reload */
+		admin_refuse(conn, 403, ADMIN_TURNED_AWAY);
 		return;
 	}
-	if ((refusal = admin_judge(c->admin->settings->conf, &c->msg, &c->who, &c->page))) {
-		admin_refuse(c, refusal->status, refusal->sentence);
+	if ((refusal = admin_judge(conn->admin->settings->conf, &conn->msg, &conn->who, &conn->page))) {
+		admin_refuse(conn, refusal->status, refusal->sentence);
 		return;
 	}
-	if (!admin_move(c, admin_page_reach(c->page) == PROBES ? PLACE_PROBE : PLACE_WORK, c->who.showed_token)) {
-		admin_refuse(c, 503, "Too many requests are being answered; try again later.");
+	if (!admin_move(conn, admin_page_reach(conn->page) == PROBES ? PLACE_PROBE : PLACE_WORK,
+	    conn->who.showed_token)) {
+		admin_refuse(conn, 503, "Too many requests are being answered; try again later.");
 		return;
 	}
-	if (!c->msg.chunked && !c->msg.content_length) {
-		admin_request_is_whole(c);
+	if (!conn->msg.chunked && !conn->msg.content_length) {
+		admin_request_is_whole(conn);
 		return;
 	}
-	if (c->msg.minor >= 1 && slice_is(http_msg_get(&c->msg, H_EXPECT), "100-continue"))
-		(void)conn_writev(c->conn, &iov, 1);
-	http_parser_go_on(c->parser);
-	admin_enter(c, ADMIN_BODY);
+	if (conn->msg.minor >= 1 && slice_is(http_msg_get(&conn->msg, H_EXPECT), "100-continue"))
+		(void)conn_writev(conn->conn, &iov, 1);
+	http_parser_go_on(conn->parser);
+	admin_enter(conn, ADMIN_BODY);
 }
 
-static void admin_refuse_parse(struct admin_conn *c)
+static void admin_refuse_parse(struct admin_conn *conn)
 {
-	if (c->state == ADMIN_BODY && http_parser_error(c->parser) == HTTP_E_BODY)
-		admin_refuse(c, 413, "This body is too long.");
+	if (conn->state == ADMIN_BODY && http_parser_error(conn->parser) == HTTP_E_BODY)
+		admin_refuse(conn, 413, "This body is too long.");
 	else
-		admin_refuse(c, 400, "The request cannot be understood.");
+		admin_refuse(conn, 400, "The request cannot be understood.");
 }
 
 /* Parses what was read. False: more must be read first. */
-static bool admin_parse(struct admin_conn *c)
+static bool admin_parse(struct admin_conn *conn)
 {
-	size_t used, head_len = c->msg.head_len;
-	enum http_parse_result r = http_parse(c->parser, c->in + c->parsed, c->in_len - c->parsed, &used);
+	size_t used, head_len = conn->msg.head_len;
+	enum http_parse_result r =
+	    http_parse(conn->parser, conn->in + conn->parsed, conn->in_len - conn->parsed, &used);
 
-	c->parsed += used;
+	conn->parsed += used;
 	switch (r) {
 	case PARSE_HEAD:
-		admin_take_head(c);
+		admin_take_head(conn);
 		return true;
 	case PARSE_DONE:
-		admin_request_is_whole(c);
+		admin_request_is_whole(conn);
 		return true;
 	case PARSE_ERROR:
-		admin_refuse_parse(c);
+		admin_refuse_parse(conn);
 		return true;
 	case PARSE_MORE:
 		break;
 	}
-	if (c->state == ADMIN_BODY)
-		c->in_len = c->parsed = head_len;
-	if (c->in_len == sizeof c->in)
-		admin_refuse(c, 431, "The request's head is too long.");
-	return c->state == ADMIN_SEND;
+	if (conn->state == ADMIN_BODY)
+		conn->in_len = conn->parsed = head_len;
+	if (conn->in_len == sizeof conn->in)
+		admin_refuse(conn, 431, "The request's head is too long.");
+	return conn->state == ADMIN_SEND;
 }
 
 /* False: nothing more can be read now, or the connection is gone. */
-static bool admin_read(struct admin_conn *c)
+static bool admin_read(struct admin_conn *conn)
 {
-	ssize_t n = conn_read(c->conn, c->in + c->in_len, sizeof c->in - c->in_len);
+	ssize_t n = conn_read(conn->conn, conn->in + conn->in_len, sizeof conn->in - conn->in_len);
 
 	if (n == CONN_AGAIN) {
-		conn_want(c->conn, true, false);
+		conn_want(conn->conn, true, false);
 		return false;
 	}
 	if (n <= 0) {
-		admin_conn_free(c);
+		admin_conn_free(conn);
 		return false;
 	}
-	if (!c->in_len)
-		loop_arm(c->admin->loop, &c->timer, ADMIN_REQUEST_MS);
-	c->in_len += (size_t)n;
+	if (!conn->in_len)
+		loop_arm(conn->admin->loop, &conn->timer, ADMIN_REQUEST_MS);
+	conn->in_len += (size_t)n;
 	return true;
 }
 
 /* Drops what a client still sends whose answer is out, until it closes. */
-static bool admin_linger(struct admin_conn *c)
+static bool admin_linger(struct admin_conn *conn)
 {
-	if (conn_discard(c->conn))
-		conn_want(c->conn, true, false);
+	if (conn_discard(conn->conn))
+		conn_want(conn->conn, true, false);
 	else
-		admin_conn_free(c);
+		admin_conn_free(conn);
 	return false;
 }
 
 /* The answer is out: what was pipelined behind the request becomes the next one. */
-static void admin_finish(struct admin_conn *c)
+static void admin_finish(struct admin_conn *conn)
 {
-	text_free(&c->out);
-	admin_drop_exchange(c);
-	if (!c->keep) {
-		admin_enter(c, ADMIN_LINGER);
-		(void)admin_move(c, PLACE_WAIT, false);
-		conn_shutdown_write(c->conn);
-		loop_arm(c->admin->loop, &c->timer, ADMIN_LINGER_MS);
+	text_free(&conn->out);
+	admin_drop_exchange(conn);
+	if (!conn->keep) {
+		admin_enter(conn, ADMIN_LINGER);
+		(void)admin_move(conn, PLACE_WAIT, false);
+		conn_shutdown_write(conn->conn);
+		loop_arm(conn->admin->loop, &conn->timer, ADMIN_LINGER_MS);
 		return;
 	}
-	c->in_len -= c->parsed;
-	memmove(c->in, c->in + c->parsed, c->in_len);
-	c->parsed = 0;
-	admin_enter(c, ADMIN_HEAD);
-	(void)admin_move(c, PLACE_WAIT, false);
-	admin_begin_request(c);
+	conn->in_len -= conn->parsed;
+	memmove(conn->in, conn->in + conn->parsed, conn->in_len);
+	conn->parsed = 0;
+	admin_enter(conn, ADMIN_HEAD);
+	(void)admin_move(conn, PLACE_WAIT, false);
+	admin_begin_request(conn);
 }
 
-static bool admin_write(struct admin_conn *c)
+static bool admin_write(struct admin_conn *conn)
 {
-	struct iovec iov = { c->out.bytes + c->sent, c->out.len - c->sent };
-	ssize_t n = c->out.failed || !iov.iov_len ? 0 : conn_writev(c->conn, &iov, 1);
+	struct iovec iov = { conn->out.bytes + conn->sent, conn->out.len - conn->sent };
+	ssize_t n = conn->out.failed || !iov.iov_len ? 0 : conn_writev(conn->conn, &iov, 1);
 
 	if (n == CONN_FAILED) {
-		admin_conn_free(c);
+		admin_conn_free(conn);
 		return false;
 	}
 	if (n == CONN_AGAIN) {
-		conn_want(c->conn, false, true);
+		conn_want(conn->conn, false, true);
 		return false;
 	}
-	c->sent += (size_t)n;
-	loop_arm(c->admin->loop, &c->timer, ADMIN_WRITE_MS);
-	if (c->out.failed || c->sent == c->out.len) {
-		admin_finish(c);
-		loop_defer(c->admin->loop, &c->resume); /* others come first, however many requests were pipelined */
+	conn->sent += (size_t)n;
+	loop_arm(conn->admin->loop, &conn->timer, ADMIN_WRITE_MS);
+	if (conn->out.failed || conn->sent == conn->out.len) {
+		admin_finish(conn);
+		/* others come first, however many requests were pipelined */
+		loop_defer(conn->admin->loop, &conn->resume);
 		return false;
 	}
 	return true;
 }
 
 /* Does the next step. False: there is none to do now, or the connection is gone. */
-static bool admin_step(struct admin_conn *c)
+static bool admin_step(struct admin_conn *conn)
 {
-	switch (c->state) {
+	switch (conn->state) {
 	case ADMIN_HEAD:
 	case ADMIN_BODY:
-		if (c->parsed < c->in_len && admin_parse(c))
+		if (conn->parsed < conn->in_len && admin_parse(conn))
 			return true;
-		return admin_read(c);
+		return admin_read(conn);
 	case ADMIN_TURN:
 	case ADMIN_WAIT:
-		conn_want(c->conn, false, false);
+		conn_want(conn->conn, false, false);
 		return false;
 	case ADMIN_SEND:
-		return admin_write(c);
+		return admin_write(conn);
 	case ADMIN_LINGER:
-		return admin_linger(c);
+		return admin_linger(conn);
 	}
 	return false;
 }
 
-static void admin_conn_pump(struct admin_conn *c)
+static void admin_conn_pump(struct admin_conn *conn)
 {
-	while (admin_step(c))
+	while (admin_step(conn))
 		;
 }
 
 static void admin_on_conn(void *arg, enum conn_event event)
 {
-	struct admin_conn *c = arg;
+	struct admin_conn *conn = arg;
 
 	/* A failed handshake is all that is told before the connection is open. */
-	if (event == CONN_READABLE && !conn_is_open(c->conn))
-		admin_conn_free(c);
+	if (event == CONN_READABLE && !conn_is_open(conn->conn))
+		admin_conn_free(conn);
 	else
-		admin_conn_pump(c);
+		admin_conn_pump(conn);
 }
 
-static void admin_greet(struct admin_conn *c)
+static void admin_greet(struct admin_conn *conn)
 {
-	struct tls_context *tls = tls_set_door(c->admin->settings->tls, TLS_DOOR_ADMIN);
+	struct tls_context *tls = tls_set_door(conn->admin->settings->tls, TLS_DOOR_ADMIN);
 
-	admin_begin_request(c);
-	loop_arm(c->admin->loop, &c->timer, ADMIN_REQUEST_MS);
+	admin_begin_request(conn);
+	loop_arm(conn->admin->loop, &conn->timer, ADMIN_REQUEST_MS);
 	if (!tls)
-		admin_conn_pump(c);
-	else if (conn_start_tls(c->conn, tls, NULL, NULL))
-		admin_conn_free(c);
+		admin_conn_pump(conn);
+	else if (conn_start_tls(conn->conn, tls, NULL, NULL))
+		admin_conn_free(conn);
 	else {
-		c->who.secure = true;
-		conn_want(c->conn, true, false);
+		conn->who.secure = true;
+		conn_want(conn->conn, true, false);
 	}
 }
 
 void admin_conn_new(struct admin *a, int fd, const struct sockaddr *peer, socklen_t len)
 {
 	struct ip address, *ip = ip_from_sockaddr(peer, &address) ? &address : NULL;
-	struct admin_conn *c;
+	struct admin_conn *conn;
 
 	if (!admin_is_allowed(a, peer)) {
 		admin_turn_away(a, fd);
 		return;
 	}
-	if (!admin_make_room(a, PLACE_WAIT) || !(c = calloc(1, sizeof *c))) {
+	if (!admin_make_room(a, PLACE_WAIT) || !(conn = calloc(1, sizeof *conn))) {
 		close(fd);
 		return;
 	}
-	c->admin = a;
-	c->timer.fire = admin_on_timeout;
-	c->resume = (struct task){ .run = admin_on_resume, .is_slice = true };
-	c->who.near = !ip || ip_is_loopback(ip);
-	c->place.crowd = places_crowd(ip);
-	places_take(&a->places, &c->place, PLACE_WAIT, false);
-	LIST_INSERT_HEAD(&a->conns, c, link);
-	if (!(c->conn = conn_new(a->loop, fd, peer, len, admin_on_conn, c)) ||
-	    http_msg_init(&c->msg, ADMIN_FIELDS_MAX) || !(c->parser = http_parser_new(true, admin_on_body, c)))
-		admin_conn_free(c);
+	conn->admin = a;
+	conn->timer.fire = admin_on_timeout;
+	conn->resume = (struct task){ .run = admin_on_resume, .is_slice = true };
+	conn->who.near = !ip || ip_is_loopback(ip);
+	conn->place.crowd = places_crowd(ip);
+	places_take(&a->places, &conn->place, PLACE_WAIT, false);
+	LIST_INSERT_HEAD(&a->conns, conn, link);
+	if (!(conn->conn = conn_new(a->loop, fd, peer, len, admin_on_conn, conn)) ||
+	    http_msg_init(&conn->msg, ADMIN_FIELDS_MAX) || !(conn->parser = http_parser_new(true, admin_on_body, conn)))
+		admin_conn_free(conn);
 	else
-		admin_greet(c);
+		admin_greet(conn);
 }

@@ -17,97 +17,97 @@ struct reload_wait {
 	bool trial, lines;             /* lines: the answer is text, not JSON */
 };
 
-static void reload_answer(struct admin_exchange *x, const struct reload_report *r, bool lines)
+static void reload_answer(struct admin_exchange *x, const struct reload_report *reload, bool lines)
 {
 	struct json j = { x->out, false };
 
-	x->status = r->result == RELOAD_REFUSED ? 422 : 200;
+	x->status = reload->result == RELOAD_REFUSED ? 422 : 200;
 	if (lines) {
 		x->type = "text/plain; charset=utf-8";
-		reload_report_lines(r, x->out);
+		reload_report_lines(reload, x->out);
 		return;
 	}
 	x->type = "application/json";
-	reload_report_json(&j, NULL, r);
+	reload_report_json(&j, NULL, reload);
 	putc('\n', x->out);
 }
 
 /* trial=1: nothing is changed. as=lines: the answer is for people and for `utfeed reload`. */
 void admin_api_reload(struct admin_exchange *x)
 {
-	struct reload_wait *w = calloc(1, sizeof *w);
+	struct reload_wait *wait = calloc(1, sizeof *wait);
 	char word[8];
 
-	if (!w) {
+	if (!wait) {
 		admin_api_error(x, 500, "utfeed ran out of memory.");
 		return;
 	}
-	w->x = x;
-	w->trial = form_get(x->query, x->body, "trial", word, sizeof word) == FORM_FOUND && strcmp(word, "1") == 0;
-	w->lines = form_get(x->query, x->body, "as", word, sizeof word) == FORM_FOUND && strcmp(word, "lines") == 0;
-	w->after = atomic_load(x->admin->parts.reloads);
-	x->reload = w;
-	LIST_INSERT_HEAD(&x->admin->waits, w, link);
-	log_info("admin: asked %s", w->trial ? "what a reload would come to" : "for a reload");
-	x->admin->parts.reload(x->admin->parts.arg, w->trial);
+	wait->x = x;
+	wait->trial = form_get(x->query, x->body, "trial", word, sizeof word) == FORM_FOUND && strcmp(word, "1") == 0;
+	wait->lines = form_get(x->query, x->body, "as", word, sizeof word) == FORM_FOUND && strcmp(word, "lines") == 0;
+	wait->after = atomic_load(x->admin->parts.reloads);
+	x->reload = wait;
+	LIST_INSERT_HEAD(&x->admin->waits, wait, link);
+	log_info("admin: asked %s", wait->trial ? "what a reload would come to" : "for a reload");
+	x->admin->parts.reload(x->admin->parts.arg, wait->trial);
 }
 
-void admin_reload_forget(struct reload_wait *w)
+void admin_reload_forget(struct reload_wait *wait)
 {
-	LIST_REMOVE(w, link);
-	free(w);
+	LIST_REMOVE(wait, link);
+	free(wait);
 }
 
-void admin_report(struct admin *a, struct reload_report *r)
+void admin_report(struct admin *a, struct reload_report *reload)
 {
-	struct reload_report *missed = atomic_exchange(&a->told[r->trial], reload_report_ref(r));
+	struct reload_report *missed = atomic_exchange(&a->told[reload->trial], reload_report_ref(reload));
 
 	reload_report_unref(&missed);
 	loop_wake(a->loop, &a->reported);
 }
 
 /* To answer ends an exchange, and with it its wait. */
-static void reload_tell(struct admin *a, const struct reload_report *r)
+static void reload_tell(struct admin *a, const struct reload_report *reload)
 {
 	struct reload_wait *next;
 
-	for (struct reload_wait *w = LIST_FIRST(&a->waits); w; w = next) {
-		struct admin_exchange *x = w->x;
+	for (struct reload_wait *wait = LIST_FIRST(&a->waits); wait; wait = next) {
+		struct admin_exchange *x = wait->x;
 
-		next = LIST_NEXT(w, link);
-		if (w->trial != r->trial || r->number <= w->after)
+		next = LIST_NEXT(wait, link);
+		if (wait->trial != reload->trial || reload->number <= wait->after)
 			continue;
-		reload_answer(x, r, w->lines);
+		reload_answer(x, reload, wait->lines);
 		x->reload = NULL;
-		admin_reload_forget(w);
+		admin_reload_forget(wait);
 		admin_conn_answer_later(x);
 	}
 }
 
-void admin_on_report(struct task *t)
+void admin_on_report(struct task *task)
 {
-	struct admin *a = container_of(t, struct admin, reported);
+	struct admin *a = container_of(task, struct admin, reported);
 
 	for (size_t trial = 0; trial < 2; trial++) {
-		struct reload_report *r = atomic_exchange(&a->told[trial], NULL);
+		struct reload_report *reload = atomic_exchange(&a->told[trial], NULL);
 
-		if (!r)
+		if (!reload)
 			continue;
-		if (!r->trial) {
+		if (!reload->trial) {
 			reload_report_unref(&a->report);
-			a->report = reload_report_ref(r);
+			a->report = reload_report_ref(reload);
 		}
-		reload_tell(a, r);
-		reload_report_unref(&r);
+		reload_tell(a, reload);
+		reload_report_unref(&reload);
 	}
 }
 
 void admin_reload_end(struct admin *a)
 {
 	for (size_t trial = 0; trial < 2; trial++) {
-		struct reload_report *r = atomic_exchange(&a->told[trial], NULL);
+		struct reload_report *reload = atomic_exchange(&a->told[trial], NULL);
 
-		reload_report_unref(&r);
+		reload_report_unref(&reload);
 	}
 	reload_report_unref(&a->report);
 }

@@ -149,9 +149,9 @@ static void job_next(struct admin *a)
 	}
 }
 
-static void job_on_ended(struct task *t)
+static void job_on_ended(struct task *task)
 {
-	struct check_job *job = container_of(t, struct check_job, ended);
+	struct check_job *job = container_of(task, struct check_job, ended);
 	struct admin *a = job->admin;
 	bool was_feed = !job->url;
 

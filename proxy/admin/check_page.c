@@ -35,22 +35,22 @@ static bool check_type_is_clean(const char *type)
 	return true;
 }
 
-static void check_answer_json(struct admin_exchange *x, const struct check_report *r)
+static void check_answer_json(struct admin_exchange *x, const struct check_report *report)
 {
 	struct json j = { .out = x->out };
 
 	x->type = "application/json";
-	(void)check_report_json(&j, NULL, r);
+	(void)check_report_json(&j, NULL, report);
 	putc('\n', x->out);
 }
 
 #define CHECK_NO_MEMORY "utfeed ran out of memory."
 #define CHECK_BUSY "Other URLs are being checked; try again later."
 
-static void check_api_done(struct admin_exchange *x, const struct check_report *r, const char *why)
+static void check_api_done(struct admin_exchange *x, const struct check_report *report, const char *why)
 {
-	if (r)
-		check_answer_json(x, r);
+	if (report)
+		check_answer_json(x, report);
 	else
 		admin_api_error(x, why ? 502 : 500, why ? why : CHECK_NO_MEMORY);
 	admin_conn_answer_later(x);
@@ -190,7 +190,7 @@ static void check_page_form(FILE *out, const char *url)
 }
 
 /* Writes the page: the forms, and a report or why there is none, where one was asked for. */
-static void check_page(struct admin_exchange *x, const struct check_report *r, const char *why)
+static void check_page(struct admin_exchange *x, const struct check_report *report, const char *why)
 {
 	char url[CHECK_URL_MAX];
 
@@ -203,14 +203,14 @@ static void check_page(struct admin_exchange *x, const struct check_report *r, c
 		visible_html(x->out, why);
 		fputs("</p>\n", x->out);
 	}
-	if (r)
-		check_html_report(x->out, r, 1);
+	if (report)
+		check_html_report(x->out, report, 1);
 	html_end(x->out);
 }
 
-static void check_page_done(struct admin_exchange *x, const struct check_report *r, const char *why)
+static void check_page_done(struct admin_exchange *x, const struct check_report *report, const char *why)
 {
-	check_page(x, r, r ? NULL : why ? why : CHECK_NO_MEMORY);
+	check_page(x, report, report ? NULL : why ? why : CHECK_NO_MEMORY);
 	admin_conn_answer_later(x);
 }
 

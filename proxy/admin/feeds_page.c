@@ -52,17 +52,18 @@ const struct feeds_order feeds_orders[] = {
 };
 const size_t feeds_n_orders = sizeof feeds_orders / sizeof *feeds_orders;
 
-bool feed_is_mislabelled(const struct feed_seen *s)
+bool feed_is_mislabelled(const struct feed_seen *feed)
 {
-	return s->charset && s->was && strcasecmp(s->charset, s->was) != 0;
+	return feed->charset && feed->was && strcasecmp(feed->charset, feed->was) != 0;
 }
 
-static bool feeds_wanted(const struct feeds_query *q, const struct feed_seen *s)
+static bool feeds_wanted(const struct feeds_query *query, const struct feed_seen *feed)
 {
-	const struct feeds_asked *a = container_of(q, const struct feeds_asked, query);
+	const struct feeds_asked *asked = container_of(query, const struct feeds_asked, query);
 
-	return (!a->mislabelled || feed_is_mislabelled(s)) && (!a->kept || feed_is_kept(s, a->now.wall_s)) &&
-	    (!*a->search || strcasestr(s->url, a->search));
+	return (!asked->mislabelled || feed_is_mislabelled(feed)) &&
+	    (!asked->kept || feed_is_kept(feed, asked->now.wall_s)) &&
+	    (!*asked->search || strcasestr(feed->url, asked->search));
 }
 
 static const struct feeds_order *feeds_order_of(const char *word)
@@ -80,23 +81,23 @@ struct feeds_sought {
 	uint64_t id;
 };
 
-static bool feeds_is_sought(const struct feeds_query *q, const struct feed_seen *s)
+static bool feeds_is_sought(const struct feeds_query *query, const struct feed_seen *feed)
 {
-	return container_of(q, const struct feeds_sought, query)->id == s->id;
+	return container_of(query, const struct feeds_sought, query)->id == feed->id;
 }
 
 struct feed_seen *feeds_find(struct feeds_seen *feeds, uint64_t id)
 {
 	struct feeds_sought sought = { { .want = feeds_is_sought, .compare = feeds_by_url, .max = 1 }, id };
 	struct feeds_count count;
-	struct feed_seen *s;
+	struct feed_seen *feed;
 
-	return feeds_seen_first(feeds, &sought.query, &s, &count) ? s : NULL;
+	return feeds_seen_first(feeds, &sought.query, &feed, &count) ? feed : NULL;
 }
 
 /* Reads VALUE.NUMBER of a feed. The URL of one that has left the list is "", so that it stands before all feeds with
  * the same value. False: it is none. */
-static bool feeds_read_edge(struct feeds_asked *a, const char *word, struct feeds_seen *feeds)
+static bool feeds_read_edge(struct feeds_asked *asked, const char *word, struct feeds_seen *feeds)
 {
 	struct feed_seen *listed;
 	int64_t value;
@@ -107,16 +108,16 @@ static bool feeds_read_edge(struct feeds_asked *a, const char *word, struct feed
 	if (end == word || *end != '.' || end[1] < '0' || end[1] > '9')
 		return false;
 	id = strtoull(end + 1, &end, 10);
-	memcpy((char *)&a->edge + a->order->value, &value, sizeof value);
+	memcpy((char *)&asked->edge + asked->order->value, &value, sizeof value);
 	if ((listed = feeds_find(feeds, id)))
-		strcpy(a->edge.url, listed->url);
+		strcpy(asked->edge.url, listed->url);
 	free(listed);
-	a->query.edge = &a->edge;
+	asked->query.edge = &asked->edge;
 	return !*end;
 }
 
 /* Reads after and before; without a value they are the beginning and the end of the list. */
-static const char *feeds_read_place(struct feeds_asked *a, struct slice query, struct feeds_seen *feeds)
+static const char *feeds_read_place(struct feeds_asked *asked, struct slice query, struct feeds_seen *feeds)
 {
 	struct slice none = { NULL, 0 };
 	char after[FEEDS_EDGE_MAX], before[FEEDS_EDGE_MAX];
@@ -126,8 +127,8 @@ static const char *feeds_read_place(struct feeds_asked *a, struct slice query, s
 
 	if (is_after != FORM_ABSENT && is_before != FORM_ABSENT)
 		return "after and before exclude each other";
-	a->query.backwards = is_before != FORM_ABSENT;
-	if (is_after == FORM_TOO_LONG || is_before == FORM_TOO_LONG || (*word && !feeds_read_edge(a, word, feeds)))
+	asked->query.backwards = is_before != FORM_ABSENT;
+	if (is_after == FORM_TOO_LONG || is_before == FORM_TOO_LONG || (*word && !feeds_read_edge(asked, word, feeds)))
 		return "after and before are copied from a link of /feeds or from next";
 	return NULL;
 }
@@ -140,31 +141,31 @@ static bool feeds_read_flag(struct slice query, const char *name)
 	    strcmp(word, "0") != 0;
 }
 
-const char *feeds_asked_read(struct feeds_asked *a, struct slice query, struct feeds_seen *feeds,
+const char *feeds_asked_read(struct feeds_asked *asked, struct slice query, struct feeds_seen *feeds,
     struct feeds_now now)
 {
 	struct slice none = { NULL, 0 };
 	char word[16];
 	char *end;
 
-	*a = (struct feeds_asked){ .query = { .want = feeds_wanted, .max = FEEDS_LIMIT }, .order = feeds_orders };
-	if (form_get(query, none, "sort", word, sizeof word) != FORM_ABSENT && !(a->order = feeds_order_of(word)))
+	*asked = (struct feeds_asked){ .query = { .want = feeds_wanted, .max = FEEDS_LIMIT }, .order = feeds_orders };
+	if (form_get(query, none, "sort", word, sizeof word) != FORM_ABSENT && !(asked->order = feeds_order_of(word)))
 		return "sort is no word that is known here";
-	a->query.compare = a->order->compare;
+	asked->query.compare = asked->order->compare;
 	if (form_get(query, none, "limit", word, sizeof word) != FORM_ABSENT) {
-		a->query.max = strtoul(word, &end, 10);
-		if (*end || end == word || a->query.max < 1 || a->query.max > FEEDS_LIMIT_MAX)
+		asked->query.max = strtoul(word, &end, 10);
+		if (*end || end == word || asked->query.max < 1 || asked->query.max > FEEDS_LIMIT_MAX)
 			return "limit is a number from 1 to 10000";
 	}
-	if (form_get(query, none, "search", a->search, sizeof a->search) == FORM_TOO_LONG)
+	if (form_get(query, none, "search", asked->search, sizeof asked->search) == FORM_TOO_LONG)
 		return "search is too long";
-	a->mislabelled = feeds_read_flag(query, "mislabelled");
-	a->kept = feeds_read_flag(query, "kept");
-	a->now = now;
-	return feeds_read_place(a, query, feeds);
+	asked->mislabelled = feeds_read_flag(query, "mislabelled");
+	asked->kept = feeds_read_flag(query, "kept");
+	asked->now = now;
+	return feeds_read_place(asked, query, feeds);
 }
 
-void feeds_write_query(FILE *out, const struct feeds_asked *a, enum feeds_side side, const struct feed_seen *edge,
+void feeds_write_query(FILE *out, const struct feeds_asked *asked, enum feeds_side side, const struct feed_seen *edge,
     const char *ampersand)
 {
 	const char *sign[] = { "?", ampersand };
@@ -172,24 +173,24 @@ void feeds_write_query(FILE *out, const struct feeds_asked *a, enum feeds_side s
 	int64_t value;
 
 #define WRITE_MEMBER(...) (fputs(sign[any], out), any = true, fprintf(out, __VA_ARGS__))
-	if (a->order != feeds_orders)
-		WRITE_MEMBER("sort=%s", a->order->name);
-	if (a->query.max != FEEDS_LIMIT)
-		WRITE_MEMBER("limit=%zu", a->query.max);
-	if (a->mislabelled)
+	if (asked->order != feeds_orders)
+		WRITE_MEMBER("sort=%s", asked->order->name);
+	if (asked->query.max != FEEDS_LIMIT)
+		WRITE_MEMBER("limit=%zu", asked->query.max);
+	if (asked->mislabelled)
 		WRITE_MEMBER("mislabelled=1");
-	if (a->kept)
+	if (asked->kept)
 		WRITE_MEMBER("kept=1");
-	if (*a->search) {
+	if (*asked->search) {
 		WRITE_MEMBER("search=");
-		html_query(out, a->search);
+		html_query(out, asked->search);
 	}
 	if (side == FEEDS_BEFORE || edge)
 		WRITE_MEMBER(side == FEEDS_BEFORE ? "before=" : "after=");
 #undef WRITE_MEMBER
 	if (!edge)
 		return;
-	memcpy(&value, (const char *)edge + a->order->value, sizeof value);
+	memcpy(&value, (const char *)edge + asked->order->value, sizeof value);
 	fprintf(out, "%" PRId64 ".%" PRIu64, value, edge->id);
 }
 
@@ -208,96 +209,96 @@ struct feeds_now feeds_now(struct loop *loop, struct backoff *backoff)
 	return (struct feeds_now){ loop_wall_ms(loop) / 1000, loop_now_ms(loop), backoff };
 }
 
-int64_t feed_paused_until(const struct feed_seen *s, const struct feeds_now *now, struct backoff_shown *pause)
+int64_t feed_paused_until(const struct feed_seen *feed, const struct feeds_now *now, struct backoff_shown *pause)
 {
-	if (!backoff_find(now->backoff, (struct slice){ s->url, strlen(s->url) }, now->steady_ms, pause))
+	if (!backoff_find(now->backoff, (struct slice){ feed->url, strlen(feed->url) }, now->steady_ms, pause))
 		return 0;
 	return now->wall_s + (int64_t)((pause->until_ms - now->steady_ms + 999) / 1000);
 }
 
-int64_t feed_next_fetch(const struct feed_seen *s, const struct feeds_now *now)
+int64_t feed_next_fetch(const struct feed_seen *feed, const struct feeds_now *now)
 {
 	struct backoff_shown pause;
-	int64_t until = feed_paused_until(s, now, &pause);
+	int64_t until = feed_paused_until(feed, now, &pause);
 
-	return until > s->expires ? until : s->expires;
+	return until > feed->expires ? until : feed->expires;
 }
 
-static void feed_write_state(struct json *j, const struct feed_seen *s, const struct feeds_now *now)
+static void feed_write_state(struct json *j, const struct feed_seen *feed, const struct feeds_now *now)
 {
 	char room[FAILURE_CAUSE_MAX];
 	struct backoff_shown pause;
-	int64_t until = feed_paused_until(s, now, &pause);
+	int64_t until = feed_paused_until(feed, now, &pause);
 
-	feed_write_moment(j, "good", s->state.good);
-	feed_write_moment(j, "kept_since", feed_is_kept(s, now->wall_s) ? s->state.kept_since : 0);
-	json_string(j, "last_error", feed_state_error(&s->state, room));
-	feed_write_moment(j, "last_error_at", s->state.failed_at);
+	feed_write_moment(j, "good", feed->state.good);
+	feed_write_moment(j, "kept_since", feed_is_kept(feed, now->wall_s) ? feed->state.kept_since : 0);
+	json_string(j, "last_error", feed_state_error(&feed->state, room));
+	feed_write_moment(j, "last_error_at", feed->state.failed_at);
 	feed_write_moment(j, "paused_until", until);
 	json_string(j, "paused_for", until ? failure_cause(pause.cause.status, pause.cause.why, room) : NULL);
-	feed_write_moment(j, "next_fetch", feed_next_fetch(s, now));
-	json_number(j, "saved", s->state.saved);
+	feed_write_moment(j, "next_fetch", feed_next_fetch(feed, now));
+	json_number(j, "saved", feed->state.saved);
 }
 
-static void feed_write_json(struct json *j, const struct feed_seen *s, const struct feeds_now *now)
+static void feed_write_json(struct json *j, const struct feed_seen *feed, const struct feeds_now *now)
 {
 	char url[URL_SHOWN_MAX];
 
-	url_show(url, s->url, strlen(s->url));
+	url_show(url, feed->url, strlen(feed->url));
 	json_open(j, NULL);
-	json_number(j, "id", s->id);
+	json_number(j, "id", feed->id);
 	json_string(j, "url", url);
-	json_number(j, "requests", s->requests);
-	json_number(j, "hits", s->hits);
-	json_number(j, "errors", s->errors);
-	json_number(j, "bytes", s->bytes);
-	json_number(j, "first", (uint64_t)s->first);
-	json_number(j, "last", (uint64_t)s->last);
-	feed_write_moment(j, "expires", s->expires);
-	json_number(j, "status", (uint64_t)s->status);
-	json_string(j, "rule", *s->rule ? s->rule : NULL);
-	json_string(j, "charset", s->charset);
-	json_string(j, "was", s->was);
-	json_string(j, "reason", s->reason);
-	json_bool(j, "mislabelled", feed_is_mislabelled(s));
-	json_number(j, "repairs", s->repairs);
-	json_number(j, "malformed", s->malformed);
-	feed_write_state(j, s, now);
+	json_number(j, "requests", feed->requests);
+	json_number(j, "hits", feed->hits);
+	json_number(j, "errors", feed->errors);
+	json_number(j, "bytes", feed->bytes);
+	json_number(j, "first", (uint64_t)feed->first);
+	json_number(j, "last", (uint64_t)feed->last);
+	feed_write_moment(j, "expires", feed->expires);
+	json_number(j, "status", (uint64_t)feed->status);
+	json_string(j, "rule", *feed->rule ? feed->rule : NULL);
+	json_string(j, "charset", feed->charset);
+	json_string(j, "was", feed->was);
+	json_string(j, "reason", feed->reason);
+	json_bool(j, "mislabelled", feed_is_mislabelled(feed));
+	json_number(j, "repairs", feed->repairs);
+	json_number(j, "malformed", feed->malformed);
+	feed_write_state(j, feed, now);
 	json_close(j);
 }
 
 /* Writes what asks for the feeds behind these; null: there are none. */
-static void feeds_write_next(struct json *j, const struct feeds_asked *a, const struct feed_seen *last)
+static void feeds_write_next(struct json *j, const struct feeds_asked *asked, const struct feed_seen *last)
 {
 	char *text = NULL;
 	size_t len;
 	FILE *f = last ? open_memstream(&text, &len) : NULL;
 
 	if (f) {
-		feeds_write_query(f, a, FEEDS_AFTER, last, "&");
+		feeds_write_query(f, asked, FEEDS_AFTER, last, "&");
 		fclose(f);
 	}
 	json_string(j, "next", text);
 	free(text);
 }
 
-int feeds_write_json(FILE *out, struct feeds_seen *feeds, const struct feeds_asked *a)
+int feeds_write_json(FILE *out, struct feeds_seen *feeds, const struct feeds_asked *asked)
 {
 	struct json j = { out, false };
-	struct feed_seen **list = malloc(a->query.max * sizeof *list);
+	struct feed_seen **list = malloc(asked->query.max * sizeof *list);
 	struct feeds_count count;
 	size_t n;
 
 	if (!list)
 		return -1;
-	n = feeds_seen_first(feeds, &a->query, list, &count);
+	n = feeds_seen_first(feeds, &asked->query, list, &count);
 	json_open(&j, NULL);
 	json_number(&j, "total", count.total);
 	json_open_list(&j, "feeds");
 	for (size_t i = 0; i < n; i++)
-		feed_write_json(&j, list[i], &a->now);
+		feed_write_json(&j, list[i], &asked->now);
 	json_close_list(&j);
-	feeds_write_next(&j, a, n && count.first + n < count.total ? list[n - 1] : NULL);
+	feeds_write_next(&j, asked, n && count.first + n < count.total ? list[n - 1] : NULL);
 	json_close(&j);
 	putc('\n', out);
 	while (n)

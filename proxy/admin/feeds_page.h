@@ -31,7 +31,7 @@ struct feeds_now {
 };
 struct feeds_now feeds_now(struct loop *, struct backoff *);
 /* Until when the feed's URL or its host is not asked, in seconds since the epoch; 0: it may be. *s says why. */
-int64_t feed_paused_until(const struct feed_seen *, const struct feeds_now *, struct backoff_shown *s);
+int64_t feed_paused_until(const struct feed_seen *, const struct feeds_now *, struct backoff_shown *shown);
 /* When it is fetched next if somebody asks: its freshness has ended, and so has a pause. 0: not known. */
 int64_t feed_next_fetch(const struct feed_seen *, const struct feeds_now *);
 

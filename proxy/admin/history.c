@@ -3,14 +3,14 @@
 
 enum { HISTORY_ROOM = HISTORY_SAMPLES + 1 };
 
-void history_add(struct history *h, const struct history_sample *s)
+void history_add(struct history *history, const struct history_sample *sample)
 {
-	h->samples[h->n++ % HISTORY_ROOM] = *s;
+	history->samples[history->n++ % HISTORY_ROOM] = *sample;
 }
 
-size_t history_steps(const struct history *h)
+size_t history_steps(const struct history *history)
 {
-	size_t there = h->n < HISTORY_ROOM ? h->n : HISTORY_ROOM;
+	size_t there = history->n < HISTORY_ROOM ? history->n : HISTORY_ROOM;
 
 	return there ? there - 1 : 0;
 }
@@ -31,23 +31,24 @@ static struct history_sample history_between(const struct history_sample *from, 
 	return s;
 }
 
-static size_t history_oldest(const struct history *h)
+static size_t history_oldest(const struct history *history)
 {
-	return h->n < HISTORY_ROOM ? 0 : h->n - HISTORY_ROOM;
+	return history->n < HISTORY_ROOM ? 0 : history->n - HISTORY_ROOM;
 }
 
-struct history_sample history_step(const struct history *h, size_t i)
+struct history_sample history_step(const struct history *history, size_t i)
 {
-	size_t first = history_oldest(h);
+	size_t first = history_oldest(history);
 
-	return history_between(&h->samples[(first + i) % HISTORY_ROOM], &h->samples[(first + i + 1) % HISTORY_ROOM]);
+	return history_between(&history->samples[(first + i) % HISTORY_ROOM],
+	    &history->samples[(first + i + 1) % HISTORY_ROOM]);
 }
 
-struct history_sample history_since(const struct history *h, const struct history_sample *now)
+struct history_sample history_since(const struct history *history, const struct history_sample *now)
 {
 	static const struct history_sample nothing;
 
-	return history_between(h->n ? &h->samples[history_oldest(h) % HISTORY_ROOM] : &nothing, now);
+	return history_between(history->n ? &history->samples[history_oldest(history) % HISTORY_ROOM] : &nothing, now);
 }
 
 double history_quantile_ms(const struct history_sample *step, double share)

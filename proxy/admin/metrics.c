@@ -43,92 +43,92 @@ static void metrics_escaped(FILE *out, const char *text)
 }
 
 /* Writes what stands before the samples of a name. OpenMetrics names a counter without its _total. */
-static void metrics_head(const struct exposition *e, const char *name, const char *unit, const char *type,
+static void metrics_head(const struct exposition *exposition, const char *name, const char *unit, const char *type,
     const char *help)
 {
-	const char *total = strcmp(type, "counter") == 0 && e->format == METRICS_PROMETHEUS ? "_total" : "";
+	const char *total = strcmp(type, "counter") == 0 && exposition->format == METRICS_PROMETHEUS ? "_total" : "";
 	char full[128];
 
 	snprintf(full, sizeof full, PREFIX "%s%s%s%s", name, *unit ? "_" : "", unit, total);
-	fprintf(e->out, "# HELP %s ", full);
-	metrics_escaped(e->out, help);
-	fprintf(e->out, "\n# TYPE %s %s\n", full, type);
+	fprintf(exposition->out, "# HELP %s ", full);
+	metrics_escaped(exposition->out, help);
+	fprintf(exposition->out, "\n# TYPE %s %s\n", full, type);
 }
 
-static void metrics_sample(const struct exposition *e, const char *name, uint64_t value)
+static void metrics_sample(const struct exposition *exposition, const char *name, uint64_t value)
 {
-	fprintf(e->out, PREFIX "%s %llu\n", name, (unsigned long long)value);
+	fprintf(exposition->out, PREFIX "%s %llu\n", name, (unsigned long long)value);
 }
 
-static void metrics_labelled(const struct exposition *e, const char *name, const char *label, const char *text,
+static void metrics_labelled(const struct exposition *exposition, const char *name, const char *label, const char *text,
     uint64_t value)
 {
-	fprintf(e->out, PREFIX "%s{%s=\"", name, label);
-	metrics_escaped(e->out, text);
-	fprintf(e->out, "\"} %llu\n", (unsigned long long)value);
+	fprintf(exposition->out, PREFIX "%s{%s=\"", name, label);
+	metrics_escaped(exposition->out, text);
+	fprintf(exposition->out, "\"} %llu\n", (unsigned long long)value);
 }
 
-static void metrics_rows(const struct exposition *e)
+static void metrics_rows(const struct exposition *exposition)
 {
 	for (size_t i = 0; i < stats_n_rows; i++) {
-		const struct stats_row *r = &stats_rows[i];
+		const struct stats_row *row = &stats_rows[i];
 		uint64_t value;
 		char total[128];
 
-		if (!stats_number(r, e->from->sets, e->from->n, e->from->gauges, &value))
+		if (!stats_number(row, exposition->from->sets, exposition->from->n, exposition->from->gauges, &value))
 			continue;
-		metrics_head(e, r->name, "", r->kind == STATS_GAUGE ? "gauge" : "counter", r->what);
-		snprintf(total, sizeof total, "%s%s", r->name, r->kind == STATS_GAUGE ? "" : "_total");
-		metrics_sample(e, total, value);
+		metrics_head(exposition, row->name, "", row->kind == STATS_GAUGE ? "gauge" : "counter", row->what);
+		snprintf(total, sizeof total, "%s%s", row->name, row->kind == STATS_GAUGE ? "" : "_total");
+		metrics_sample(exposition, total, value);
 	}
 }
 
 /* Writes one of the counts of all routes that have a name. */
-static void metrics_route_row(const struct exposition *e, size_t row)
+static void metrics_route_row(const struct exposition *exposition, size_t row)
 {
-	const struct settings *s = e->from->settings;
+	const struct settings *settings = exposition->from->settings;
 	char family[64], name[80];
 
 	snprintf(family, sizeof family, "route_%s", stats_route_rows[row].name);
 	snprintf(name, sizeof name, "%s_total", family);
-	metrics_head(e, family, "", "counter", stats_route_rows[row].what);
-	for (size_t i = 0; i < s->conf->routes.count; i++) {
-		const struct route_counts *c = settings_route_counts(s, i);
+	metrics_head(exposition, family, "", "counter", stats_route_rows[row].what);
+	for (size_t i = 0; i < settings->conf->routes.count; i++) {
+		const struct route_counts *counts = settings_route_counts(settings, i);
 		uint64_t sums[ROUTE_COUNT];
 
-		if (!c)
+		if (!counts)
 			continue;
-		stats_route_sums(sums, c->of, c->n);
-		metrics_labelled(e, name, "route", c->name, sums[row]);
+		stats_route_sums(sums, counts->of, counts->n);
+		metrics_labelled(exposition, name, "route", counts->name, sums[row]);
 	}
 }
 
-static void metrics_routes(const struct exposition *e)
+static void metrics_routes(const struct exposition *exposition)
 {
-	for (size_t row = 0; e->from->settings && row < ROUTE_COUNT; row++)
-		metrics_route_row(e, row);
+	for (size_t row = 0; exposition->from->settings && row < ROUTE_COUNT; row++)
+		metrics_route_row(exposition, row);
 }
 
-static void metrics_answer(const struct exposition *e, size_t way, size_t outcome, size_t class)
+static void metrics_answer(const struct exposition *exposition, size_t way, size_t outcome, size_t class)
 {
 	uint64_t sum = 0;
 
-	for (size_t i = 0; i < e->from->n; i++)
-		sum += stats_get(&e->from->sets[i]->answers.by[way][outcome][class]);
+	for (size_t i = 0; i < exposition->from->n; i++)
+		sum += stats_get(&exposition->from->sets[i]->answers.by[way][outcome][class]);
 	if (sum)
-		fprintf(e->out, PREFIX "answers_total{way=\"%s\",outcome=\"%s\",status=\"%s\"} %llu\n",
+		fprintf(exposition->out, PREFIX "answers_total{way=\"%s\",outcome=\"%s\",status=\"%s\"} %llu\n",
 		    answer_way_names[way], answer_outcome_names[outcome], answer_class_names[class],
 		    (unsigned long long)sum);
 }
 
-static void metrics_answers(const struct exposition *e)
+static void metrics_answers(const struct exposition *exposition)
 {
-	metrics_head(e, "answers", "", "counter",
+	metrics_head(exposition, "answers", "", "counter",
 	    "answers, by the way the request came in, what the cache did, and the class of the status");
 	for (size_t way = 0; way < WAY_COUNT; way++)
 		for (size_t outcome = 0; outcome < ANSWER_COUNT; outcome++)
 			for (size_t class = 0; class < ANSWER_CLASSES; class ++)
-				metrics_answer(e, way, outcome, class);
+				metrics_answer(exposition, way, outcome, class);
 }
 
 static uint64_t metrics_rule_sum(const struct metrics_source *from, const char *rule, size_t after)
@@ -136,22 +136,22 @@ static uint64_t metrics_rule_sum(const struct metrics_source *from, const char *
 	uint64_t sum = 0;
 
 	for (size_t i = after; i < from->n; i++) {
-		const struct answers *a = &from->sets[i]->answers;
-		unsigned n = atomic_load_explicit(&a->n_rules, memory_order_acquire);
+		const struct answers *answers = &from->sets[i]->answers;
+		unsigned n = atomic_load_explicit(&answers->n_rules, memory_order_acquire);
 
 		for (unsigned r = 0; r < n; r++)
-			if (strcmp(a->rules[r].name, rule) == 0)
-				sum += stats_get(&a->rules[r].n);
+			if (strcmp(answers->rules[r].name, rule) == 0)
+				sum += stats_get(&answers->rules[r].n);
 	}
 	return sum;
 }
 
-static bool metrics_has_rule(const struct answers *a, const char *rule)
+static bool metrics_has_rule(const struct answers *answers, const char *rule)
 {
-	unsigned n = atomic_load_explicit(&a->n_rules, memory_order_acquire);
+	unsigned n = atomic_load_explicit(&answers->n_rules, memory_order_acquire);
 
 	for (unsigned r = 0; r < n; r++)
-		if (strcmp(a->rules[r].name, rule) == 0)
+		if (strcmp(answers->rules[r].name, rule) == 0)
 			return true;
 	return false;
 }
@@ -165,30 +165,31 @@ static bool metrics_rule_written(const struct metrics_source *from, size_t worke
 	return false;
 }
 
-static void metrics_rules(const struct exposition *e)
+static void metrics_rules(const struct exposition *exposition)
 {
-	metrics_head(e, "rules", "", "counter", "answers, by the rule that decided on the encoding (X-Encoding-Rule)");
-	for (size_t i = 0; i < e->from->n; i++) {
-		const struct answers *a = &e->from->sets[i]->answers;
-		unsigned n = atomic_load_explicit(&a->n_rules, memory_order_acquire);
+	metrics_head(exposition, "rules", "", "counter",
+	    "answers, by the rule that decided on the encoding (X-Encoding-Rule)");
+	for (size_t i = 0; i < exposition->from->n; i++) {
+		const struct answers *answers = &exposition->from->sets[i]->answers;
+		unsigned n = atomic_load_explicit(&answers->n_rules, memory_order_acquire);
 
 		for (unsigned r = 0; r < n; r++)
-			if (!metrics_rule_written(e->from, i, a->rules[r].name))
-				metrics_labelled(e, "rules_total", "rule", a->rules[r].name,
-				    metrics_rule_sum(e->from, a->rules[r].name, i));
+			if (!metrics_rule_written(exposition->from, i, answers->rules[r].name))
+				metrics_labelled(exposition, "rules_total", "rule", answers->rules[r].name,
+				    metrics_rule_sum(exposition->from, answers->rules[r].name, i));
 	}
 }
 
-static void metrics_charsets(const struct exposition *e)
+static void metrics_charsets(const struct exposition *exposition)
 {
-	metrics_head(e, "charsets", "", "counter", "answers, by the charset that the body was decoded from");
+	metrics_head(exposition, "charsets", "", "counter", "answers, by the charset that the body was decoded from");
 	for (size_t cs = CS_NONE + 1; cs < CS_COUNT; cs++) {
 		uint64_t sum = 0;
 
-		for (size_t i = 0; i < e->from->n; i++)
-			sum += stats_get(&e->from->sets[i]->answers.charsets[cs]);
+		for (size_t i = 0; i < exposition->from->n; i++)
+			sum += stats_get(&exposition->from->sets[i]->answers.charsets[cs]);
 		if (sum)
-			metrics_labelled(e, "charsets_total", "charset", charset_name((enum charset)cs), sum);
+			metrics_labelled(exposition, "charsets_total", "charset", charset_name((enum charset)cs), sum);
 	}
 }
 
@@ -211,19 +212,19 @@ static bool metrics_token_is_new(size_t kind)
 	return true;
 }
 
-static void metrics_failures(const struct exposition *e)
+static void metrics_failures(const struct exposition *exposition)
 {
-	metrics_head(e, "fetch_failures", "", "counter", "fetches that failed, by the error of Proxy-Status");
+	metrics_head(exposition, "fetch_failures", "", "counter", "fetches that failed, by the error of Proxy-Status");
 	for (size_t kind = FAILURE_NONE + 1; kind < FAILURE_COUNT; kind++)
-		if (metrics_token_is_new(kind) && metrics_failed(e->from, failure_token(kind)))
-			metrics_labelled(e, "fetch_failures_total", "error", failure_token(kind),
-			    metrics_failed(e->from, failure_token(kind)));
+		if (metrics_token_is_new(kind) && metrics_failed(exposition->from, failure_token(kind)))
+			metrics_labelled(exposition, "fetch_failures_total", "error", failure_token(kind),
+			    metrics_failed(exposition->from, failure_token(kind)));
 }
 
 /* A number of the histogram's unit as text: microseconds are shown as seconds. */
-static const char *metrics_unit(char text[40], const struct stats_histogram_row *r, uint64_t value)
+static const char *metrics_unit(char text[40], const struct stats_histogram_row *row, uint64_t value)
 {
-	if (r->seconds)
+	if (row->seconds)
 		snprintf(text, 40, "%llu.%06llu", (unsigned long long)(value / 1000000),
 		    (unsigned long long)(value % 1000000));
 	else
@@ -232,52 +233,52 @@ static const char *metrics_unit(char text[40], const struct stats_histogram_row 
 }
 
 /* The samples of one histogram; label: "" or what stands before le, with a comma. */
-static void metrics_buckets(const struct exposition *e, enum stats_histogram id, enum answer_outcome outcome,
+static void metrics_buckets(const struct exposition *exposition, enum stats_histogram id, enum answer_outcome outcome,
     const char *label)
 {
-	const struct stats_histogram_row *r = &stats_histogram_rows[id];
+	const struct stats_histogram_row *row = &stats_histogram_rows[id];
 	uint64_t count = 0, sum = 0;
 	char text[40], le[40], alone[METRICS_LABEL_MAX + 2] = "";
 
 	for (size_t b = 0; b <= HISTOGRAM_BUCKETS; b++) {
-		count += stats_bucket(e->from->sets, e->from->n, id, outcome, b);
+		count += stats_bucket(exposition->from->sets, exposition->from->n, id, outcome, b);
 		if (b < HISTOGRAM_BUCKETS)
-			snprintf(le, sizeof le, "%s%s", metrics_unit(text, r, 1ull << (r->first + b)),
-			    r->seconds ? "" : ".0");
+			snprintf(le, sizeof le, "%s%s", metrics_unit(text, row, 1ull << (row->first + b)),
+			    row->seconds ? "" : ".0");
 		else
 			strcpy(le, "+Inf");
-		fprintf(e->out, PREFIX "%s_%s_bucket{%sle=\"%s\"} %llu\n", r->name, r->unit, label, le,
+		fprintf(exposition->out, PREFIX "%s_%s_bucket{%sle=\"%s\"} %llu\n", row->name, row->unit, label, le,
 		    (unsigned long long)count);
 	}
-	for (size_t i = 0; i < e->from->n; i++)
-		sum += stats_get(&e->from->sets[i]->histograms[id][outcome].sum);
+	for (size_t i = 0; i < exposition->from->n; i++)
+		sum += stats_get(&exposition->from->sets[i]->histograms[id][outcome].sum);
 	if (*label)
 		snprintf(alone, sizeof alone, "{%.*s}", (int)strlen(label) - 1, label);
-	fprintf(e->out, PREFIX "%s_%s_sum%s %s\n" PREFIX "%s_%s_count%s %llu\n", r->name, r->unit, alone,
-	    metrics_unit(text, r, sum), r->name, r->unit, alone, (unsigned long long)count);
+	fprintf(exposition->out, PREFIX "%s_%s_sum%s %s\n" PREFIX "%s_%s_count%s %llu\n", row->name, row->unit, alone,
+	    metrics_unit(text, row, sum), row->name, row->unit, alone, (unsigned long long)count);
 }
 
-static bool metrics_observed(const struct exposition *e, enum stats_histogram id, enum answer_outcome outcome)
+static bool metrics_observed(const struct exposition *exposition, enum stats_histogram id, enum answer_outcome outcome)
 {
 	for (size_t b = 0; b <= HISTOGRAM_BUCKETS; b++)
-		if (stats_bucket(e->from->sets, e->from->n, id, outcome, b))
+		if (stats_bucket(exposition->from->sets, exposition->from->n, id, outcome, b))
 			return true;
 	return false;
 }
 
-static void metrics_histogram(const struct exposition *e, enum stats_histogram id)
+static void metrics_histogram(const struct exposition *exposition, enum stats_histogram id)
 {
-	const struct stats_histogram_row *r = &stats_histogram_rows[id];
+	const struct stats_histogram_row *row = &stats_histogram_rows[id];
 	char label[METRICS_LABEL_MAX];
 
-	metrics_head(e, r->name, r->unit, "histogram", r->what);
-	if (!r->by_outcome)
-		metrics_buckets(e, id, ANSWER_NONE, "");
-	for (enum answer_outcome outcome = 0; r->by_outcome && outcome < ANSWER_COUNT; outcome++) {
-		if (!metrics_observed(e, id, outcome))
+	metrics_head(exposition, row->name, row->unit, "histogram", row->what);
+	if (!row->by_outcome)
+		metrics_buckets(exposition, id, ANSWER_NONE, "");
+	for (enum answer_outcome outcome = 0; row->by_outcome && outcome < ANSWER_COUNT; outcome++) {
+		if (!metrics_observed(exposition, id, outcome))
 			continue;
 		snprintf(label, sizeof label, "outcome=\"%s\",", answer_outcome_names[outcome]);
-		metrics_buckets(e, id, outcome, label);
+		metrics_buckets(exposition, id, outcome, label);
 	}
 }
 

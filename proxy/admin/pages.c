@@ -73,44 +73,44 @@ static void page_tiles(FILE *out, const struct admin *a, const struct history_sa
 }
 
 /* What a chart shows of a step. */
-static double chart_requests(const struct history_sample *s)
+static double chart_requests(const struct history_sample *sample)
 {
-	return (double)s->requests / HISTORY_STEP_S;
+	return (double)sample->requests / HISTORY_STEP_S;
 }
 
-static double chart_hits(const struct history_sample *s)
+static double chart_hits(const struct history_sample *sample)
 {
-	return page_ratio(s->hits, s->requests);
+	return page_ratio(sample->hits, sample->requests);
 }
 
-static double chart_errors(const struct history_sample *s)
+static double chart_errors(const struct history_sample *sample)
 {
-	return (double)s->errors;
+	return (double)sample->errors;
 }
 
-static double chart_mean(const struct history_sample *s)
+static double chart_mean(const struct history_sample *sample)
 {
-	return s->timed ? (double)s->duration_us / (double)s->timed / 1000 : 0;
+	return sample->timed ? (double)sample->duration_us / (double)sample->timed / 1000 : 0;
 }
 
-static double chart_median(const struct history_sample *s)
+static double chart_median(const struct history_sample *sample)
 {
-	return history_quantile_ms(s, .5);
+	return history_quantile_ms(sample, .5);
 }
 
-static double chart_p95(const struct history_sample *s)
+static double chart_p95(const struct history_sample *sample)
 {
-	return history_quantile_ms(s, .95);
+	return history_quantile_ms(sample, .95);
 }
 
-static double chart_p99(const struct history_sample *s)
+static double chart_p99(const struct history_sample *sample)
 {
-	return history_quantile_ms(s, .99);
+	return history_quantile_ms(sample, .99);
 }
 
-static double chart_memory(const struct history_sample *s)
+static double chart_memory(const struct history_sample *sample)
 {
-	return (double)s->resident / 1e6;
+	return (double)sample->resident / 1e6;
 }
 
 static const struct {
@@ -127,14 +127,14 @@ static const struct {
 	{ "Memory", "MB", chart_memory },
 };
 
-static void page_chart(FILE *out, const struct history *h, size_t chart)
+static void page_chart(FILE *out, const struct history *history, size_t chart)
 {
 	double values[HISTORY_SAMPLES];
-	size_t n = history_steps(h);
+	size_t n = history_steps(history);
 	char text[64];
 
 	for (size_t i = 0; i < n; i++) {
-		struct history_sample s = history_step(h, i);
+		struct history_sample s = history_step(history, i);
 
 		values[i] = page_charts[chart].value(&s);
 	}
@@ -144,51 +144,51 @@ static void page_chart(FILE *out, const struct history *h, size_t chart)
 
 /* ---- feeds ---- */
 
-static void page_feed_url(FILE *out, const struct feed_seen *s)
+static void page_feed_url(FILE *out, const struct feed_seen *feed)
 {
 	char url[URL_SHOWN_MAX];
 
-	url_show(url, s->url, strlen(s->url));
-	fprintf(out, "<td class=\"url\"><a href=\"/feed?id=%llu\"><bdi>", (unsigned long long)s->id);
+	url_show(url, feed->url, strlen(feed->url));
+	fprintf(out, "<td class=\"url\"><a href=\"/feed?id=%llu\"><bdi>", (unsigned long long)feed->id);
 	visible_html(out, url);
 	fputs("</bdi></a></td>", out);
 }
 
-static void page_feed_rule(FILE *out, const struct feed_seen *s)
+static void page_feed_rule(FILE *out, const struct feed_seen *feed)
 {
-	fputs(feed_is_mislabelled(s) ? "<td class=\"bad\">" : "<td>", out);
-	visible_html(out, s->charset ? s->charset : s->reason ? s->reason : "-");
-	if (feed_is_mislabelled(s)) {
+	fputs(feed_is_mislabelled(feed) ? "<td class=\"bad\">" : "<td>", out);
+	visible_html(out, feed->charset ? feed->charset : feed->reason ? feed->reason : "-");
+	if (feed_is_mislabelled(feed)) {
 		fputs(", labelled ", out);
-		visible_html(out, s->was);
+		visible_html(out, feed->was);
 	}
 	fputs("</td><td>", out);
-	visible_html(out, *s->rule ? s->rule : "-");
+	visible_html(out, *feed->rule ? feed->rule : "-");
 	fputs("</td>", out);
 }
 
-static void page_feed_row(FILE *out, const struct feed_seen *s, const struct feeds_now *at)
+static void page_feed_row(FILE *out, const struct feed_seen *feed, const struct feeds_now *at)
 {
 	int64_t now = at->wall_s;
 
 	fputs("<tr>", out);
-	page_feed_url(out, s);
+	page_feed_url(out, feed);
 	fprintf(out,
 	    "<td class=\"n\">%llu</td><td class=\"n\">%llu</td><td class=\"n%s\">%llu</td><td class=\"n\">%llu</td>",
-	    (unsigned long long)s->requests, (unsigned long long)s->hits, s->errors ? " bad" : "",
-	    (unsigned long long)s->errors, (unsigned long long)s->repairs);
+	    (unsigned long long)feed->requests, (unsigned long long)feed->hits, feed->errors ? " bad" : "",
+	    (unsigned long long)feed->errors, (unsigned long long)feed->repairs);
 	fputs("<td class=\"n\">", out);
-	html_bytes(out, s->bytes);
+	html_bytes(out, feed->bytes);
 	fputs("</td><td>", out);
-	html_moment(out, s->last, now);
+	html_moment(out, feed->last, now);
 	fputs("</td><td>", out);
-	html_moment(out, feed_next_fetch(s, at), now);
+	html_moment(out, feed_next_fetch(feed, at), now);
 	fputs("</td><td>", out);
-	html_moment(out, s->state.good, now);
+	html_moment(out, feed->state.good, now);
 	fputs("</td><td>", out);
-	html_moment(out, feed_is_kept(s, now) ? s->state.kept_since : 0, now);
+	html_moment(out, feed_is_kept(feed, now) ? feed->state.kept_since : 0, now);
 	fputs("</td>", out);
-	page_feed_rule(out, s);
+	page_feed_rule(out, feed);
 	fputs("</tr>\n", out);
 }
 
@@ -212,14 +212,14 @@ static void page_feeds_head(FILE *out, const struct feeds_asked *asked)
 
 	fputs("<thead><tr>", out);
 	for (size_t i = 0; i < sizeof page_columns / sizeof *page_columns; i++) {
-		const struct feeds_order *o = other.order = page_order(page_columns[i]);
+		const struct feeds_order *order = other.order = page_order(page_columns[i]);
 
 		fprintf(out, "<th scope=\"col\"%s%s><a href=\"/feeds", i && i < PAGE_TEXT_COLUMNS ? " class=\"n\"" : "",
-		    o != asked->order                                          ? ""
-		        : strcmp(o->name, "url") && strcmp(o->name, "expires") ? " aria-sort=\"descending\""
-		                                                               : " aria-sort=\"ascending\"");
+		    order != asked->order                                          ? ""
+		    : strcmp(order->name, "url") && strcmp(order->name, "expires") ? " aria-sort=\"descending\""
+		    : " aria-sort=\"ascending\"");
 		feeds_write_query(out, &other, FEEDS_AFTER, NULL, "&amp;");
-		fprintf(out, "\">%s</a></th>", o->title);
+		fprintf(out, "\">%s</a></th>", order->title);
 	}
 	fputs("<th scope=\"col\">Last good</th><th scope=\"col\">Kept since</th><th scope=\"col\">Charset</th>"
 	      "<th scope=\"col\">Rule</th></tr></thead>\n",
@@ -359,67 +359,67 @@ static void page_fact_moment(FILE *out, const char *name, int64_t at, int64_t no
 	fputs("</td></tr>\n", out);
 }
 
-static void page_feed_state(FILE *out, const struct feed_seen *s, const struct feeds_now *at)
+static void page_feed_state(FILE *out, const struct feed_seen *feed, const struct feeds_now *at)
 {
 	int64_t now = at->wall_s, until;
 	char room[FAILURE_CAUSE_MAX];
 	struct backoff_shown pause;
 
-	until = feed_paused_until(s, at, &pause);
-	page_fact_moment(out, "Last good", s->state.good, now);
-	page_fact_moment(out, "Kept since", feed_is_kept(s, now) ? s->state.kept_since : 0, now);
-	page_fact(out, "Last error", feed_state_error(&s->state, room));
-	page_fact_moment(out, "Time of the last error", s->state.failed_at, now);
+	until = feed_paused_until(feed, at, &pause);
+	page_fact_moment(out, "Last good", feed->state.good, now);
+	page_fact_moment(out, "Kept since", feed_is_kept(feed, now) ? feed->state.kept_since : 0, now);
+	page_fact(out, "Last error", feed_state_error(&feed->state, room));
+	page_fact_moment(out, "Time of the last error", feed->state.failed_at, now);
 	page_fact_moment(out, "Paused until", until, now);
 	page_fact(out, "Paused for", until ? failure_cause(pause.cause.status, pause.cause.why, room) : NULL);
-	page_fact_moment(out, "Next fetch", feed_next_fetch(s, at), now);
-	page_fact_number(out, "Requests to the origin saved", s->state.saved);
+	page_fact_moment(out, "Next fetch", feed_next_fetch(feed, at), now);
+	page_fact_number(out, "Requests to the origin saved", feed->state.saved);
 }
 
-static void page_feed(FILE *out, const struct feed_seen *s, const struct feeds_now *at)
+static void page_feed(FILE *out, const struct feed_seen *feed, const struct feeds_now *at)
 {
 	int64_t now = at->wall_s;
 	char url[URL_SHOWN_MAX];
 
-	url_show(url, s->url, strlen(s->url));
+	url_show(url, feed->url, strlen(feed->url));
 	fputs("<div class=\"scroll\" role=\"region\" aria-label=\"The feed\" tabindex=\"0\"><table>\n<tbody>\n", out);
 	page_fact(out, "URL", url);
-	page_fact(out, "Charset", s->charset);
-	page_fact(out, "The label said", s->was ? s->was : "the same");
-	page_fact(out, "Rule", s->rule);
-	page_fact(out, "Left as it is", s->reason ? s->reason : "no");
-	page_fact_number(out, "Repairs of the latest answer", s->repairs);
-	page_fact_number(out, "Malformed sequences in it", s->malformed);
-	page_fact_number(out, "Status of the latest answer", (uint64_t)s->status);
-	page_fact_number(out, "Requests", s->requests);
-	page_fact_number(out, "Hits", s->hits);
-	page_fact_number(out, "Errors", s->errors);
-	page_fact_number(out, "Bytes sent", s->bytes);
-	page_fact_moment(out, "First asked for", s->first, now);
-	page_fact_moment(out, "Last asked for", s->last, now);
-	page_feed_state(out, s, at);
+	page_fact(out, "Charset", feed->charset);
+	page_fact(out, "The label said", feed->was ? feed->was : "the same");
+	page_fact(out, "Rule", feed->rule);
+	page_fact(out, "Left as it is", feed->reason ? feed->reason : "no");
+	page_fact_number(out, "Repairs of the latest answer", feed->repairs);
+	page_fact_number(out, "Malformed sequences in it", feed->malformed);
+	page_fact_number(out, "Status of the latest answer", (uint64_t)feed->status);
+	page_fact_number(out, "Requests", feed->requests);
+	page_fact_number(out, "Hits", feed->hits);
+	page_fact_number(out, "Errors", feed->errors);
+	page_fact_number(out, "Bytes sent", feed->bytes);
+	page_fact_moment(out, "First asked for", feed->first, now);
+	page_fact_moment(out, "Last asked for", feed->last, now);
+	page_feed_state(out, feed, at);
 	fputs("</tbody></table></div>\n", out);
-	if (url_has_secret_sign(s->url, strlen(s->url)))
+	if (url_has_secret_sign(feed->url, strlen(feed->url)))
 		return;
 	fputs("<p><a href=\"/check?url=", out);
-	html_query(out, s->url);
+	html_query(out, feed->url);
 	fputs("\">Fetch and check it now</a></p>\n", out);
 }
 
 void admin_page_feed(struct admin_exchange *x)
 {
 	struct feeds_now now = feeds_now(x->admin->loop, x->admin->parts.backoff);
-	struct feed_seen *s;
+	struct feed_seen *feed;
 	char id[24];
 
 	(void)form_get(x->query, (struct slice){ NULL, 0 }, "id", id, sizeof id);
-	if (!(s = feeds_find(x->admin->parts.feeds, strtoull(id, NULL, 10)))) {
+	if (!(feed = feeds_find(x->admin->parts.feeds, strtoull(id, NULL, 10)))) {
 		admin_answer_plainly(x, 404, "No such feed is in the list.");
 		return;
 	}
 	admin_page_is_html(x);
 	html_begin(x->out, "One feed", "");
-	page_feed(x->out, s, &now);
+	page_feed(x->out, feed, &now);
 	html_end(x->out);
-	free(s);
+	free(feed);
 }

@@ -24,41 +24,41 @@ static void paused_cell(FILE *out, const char *text)
 	fputs("</bdi></td>", out);
 }
 
-static void paused_button(FILE *out, const struct backoff_shown *s, const char *name)
+static void paused_button(FILE *out, const struct backoff_shown *shown, const char *name)
 {
 	fputs("<td>", out);
-	if (!url_has_secret_sign(s->name.at, s->name.len)) {
+	if (!url_has_secret_sign(shown->name.at, shown->name.len)) {
 		fprintf(out,
 		    "<form method=\"post\" action=\"/paused\"><input type=\"hidden\" name=\"%s\" value=\"",
-		    s->host ? "host" : "url");
+		    shown->host ? "host" : "url");
 		visible_html(out, name);
 		fputs("\"><button>Resume</button></form>", out);
 	}
 	fputs("</td>", out);
 }
 
-static void paused_row(void *arg, const struct backoff_shown *s)
+static void paused_row(void *arg, const struct backoff_shown *shown)
 {
 	char room[FAILURE_CAUSE_MAX], name[URL_SHOWN_MAX];
-	const char *cause = failure_cause(s->cause.status, s->cause.why, room);
-	struct paused_list *l = arg;
+	const char *cause = failure_cause(shown->cause.status, shown->cause.why, room);
+	struct paused_list *list = arg;
 
-	if (s->until_ms <= l->now_ms)
+	if (shown->until_ms <= list->now_ms)
 		return;
-	if (l->shown == PAUSED_SHOWN) {
-		l->more++;
+	if (list->shown == PAUSED_SHOWN) {
+		list->more++;
 		return;
 	}
-	l->shown++;
-	url_show(name, s->name.at, s->name.len);
-	fprintf(l->out, "<tr><td>%s</td>", s->host ? "host" : "URL");
-	paused_cell(l->out, name);
-	paused_cell(l->out, cause ? cause : "-");
-	fprintf(l->out, "<td>%s</td><td>in ", s->asked_for ? "the origin" : "utfeed");
-	html_span(l->out, (int64_t)((s->until_ms - l->now_ms + 999) / 1000));
-	fprintf(l->out, "</td><td class=\"n\">%u</td>", s->saved);
-	paused_button(l->out, s, name);
-	fputs("</tr>\n", l->out);
+	list->shown++;
+	url_show(name, shown->name.at, shown->name.len);
+	fprintf(list->out, "<tr><td>%s</td>", shown->host ? "host" : "URL");
+	paused_cell(list->out, name);
+	paused_cell(list->out, cause ? cause : "-");
+	fprintf(list->out, "<td>%s</td><td>in ", shown->asked_for ? "the origin" : "utfeed");
+	html_span(list->out, (int64_t)((shown->until_ms - list->now_ms + 999) / 1000));
+	fprintf(list->out, "</td><td class=\"n\">%u</td>", shown->saved);
+	paused_button(list->out, shown, name);
+	fputs("</tr>\n", list->out);
 }
 
 static void paused_table(struct admin_exchange *x)

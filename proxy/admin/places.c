@@ -31,27 +31,27 @@ bool places_are_full(const struct places *all, enum place_kind kind)
 
 struct place *places_victim(const struct places *all, enum place_kind kind)
 {
-	struct place *p, *victim = NULL;
+	struct place *place, *victim = NULL;
 
-	TAILQ_FOREACH(p, &all->of[kind], link)
-		if (!p->kept && (!victim || all->crowds[kind][p->crowd] > all->crowds[kind][victim->crowd]))
-			victim = p;
+	TAILQ_FOREACH(place, &all->of[kind], link)
+		if (!place->kept && (!victim || all->crowds[kind][place->crowd] > all->crowds[kind][victim->crowd]))
+			victim = place;
 	return victim;
 }
 
-void places_take(struct places *all, struct place *p, enum place_kind kind, bool kept)
+void places_take(struct places *all, struct place *place, enum place_kind kind, bool kept)
 {
 	assert(!places_are_full(all, kind));
-	p->kind = kind;
-	p->kept = kept;
-	TAILQ_INSERT_TAIL(&all->of[kind], p, link);
+	place->kind = kind;
+	place->kept = kept;
+	TAILQ_INSERT_TAIL(&all->of[kind], place, link);
 	all->n[kind]++;
-	all->crowds[kind][p->crowd]++;
+	all->crowds[kind][place->crowd]++;
 }
 
-void places_leave(struct places *all, struct place *p)
+void places_leave(struct places *all, struct place *place)
 {
-	TAILQ_REMOVE(&all->of[p->kind], p, link);
-	all->n[p->kind]--;
-	all->crowds[p->kind][p->crowd]--;
+	TAILQ_REMOVE(&all->of[place->kind], place, link);
+	all->n[place->kind]--;
+	all->crowds[place->kind][place->crowd]--;
 }

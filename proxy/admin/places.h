@@ -38,7 +38,7 @@ bool places_are_full(const struct places *, enum place_kind);
 /* The place that has to be left before another one is taken; NULL: all are kept. */
 struct place *places_victim(const struct places *, enum place_kind);
 /* p has its crowd, and no place. There is room. */
-void places_take(struct places *, struct place *p, enum place_kind, bool kept);
-void places_leave(struct places *, struct place *p);
+void places_take(struct places *, struct place *place, enum place_kind, bool kept);
+void places_leave(struct places *, struct place *place);
 
 #endif

@@ -33,8 +33,8 @@ static long process_descriptors(void)
 
 	if (!d)
 		return -1;
-	for (struct dirent *e; (e = readdir(d)) != NULL;)
-		n += e->d_name[0] != '.';
+	for (struct dirent *dirent; (dirent = readdir(d)) != NULL;)
+		n += dirent->d_name[0] != '.';
 	closedir(d);
 	return n;
 }

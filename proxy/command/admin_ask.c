@@ -17,61 +17,62 @@
 
 enum { ADMIN_ASK_MAX = 1 << 20, ADMIN_ASK_READ = 8192, ADMIN_ASK_CONNECT_S = 1 };
 
-void admin_target_of_listener(struct admin_target *t, const struct conf_listen *l, const char *path)
+void admin_target_of_listener(struct admin_target *target, const struct conf_listen *listen, const char *path)
 {
-	const char *host = l->host;
+	const char *host = listen->host;
 
-	snprintf(t->path, sizeof t->path, "%s", path);
-	if (l->path) {
-		snprintf(t->host, sizeof t->host, "localhost");
-		snprintf(t->socket, sizeof t->socket, "%s", l->path);
+	snprintf(target->path, sizeof target->path, "%s", path);
+	if (listen->path) {
+		snprintf(target->host, sizeof target->host, "localhost");
+		snprintf(target->socket, sizeof target->socket, "%s", listen->path);
 		return;
 	}
 	if (!strcmp(host, "0.0.0.0"))
 		host = "127.0.0.1";
 	else if (!strcmp(host, "::"))
 		host = "::1";
-	snprintf(t->host, sizeof t->host, "%s", host);
-	t->ipv6 = l->ipv6;
-	t->port = l->port;
+	snprintf(target->host, sizeof target->host, "%s", host);
+	target->ipv6 = listen->ipv6;
+	target->port = listen->port;
 }
 
-int admin_target_of_url(struct admin_target *t, const char *text, const char *path)
+int admin_target_of_url(struct admin_target *target, const char *text, const char *path)
 {
 	struct url u;
 	enum url_error e = url_parse(text, strlen(text), &u);
 
-	if (e != URL_OK || u.scheme != URL_HTTP || u.host.len >= sizeof t->host || u.target.len >= sizeof t->path) {
+	if (e != URL_OK || u.scheme != URL_HTTP || u.host.len >= sizeof target->host ||
+	    u.target.len >= sizeof target->path) {
 		fprintf(stderr, "utfeed: %s\n", e == URL_OK ? "the URL must be short, and of http" : url_error_text(e));
 		return -1;
 	}
-	snprintf(t->host, sizeof t->host, "%.*s", (int)u.host.len, text + u.host.at);
-	snprintf(t->path, sizeof t->path, "%.*s", (int)u.target.len, text + u.target.at);
+	snprintf(target->host, sizeof target->host, "%.*s", (int)u.host.len, text + u.host.at);
+	snprintf(target->path, sizeof target->path, "%.*s", (int)u.target.len, text + u.target.at);
 	if (!u.target.len)
-		snprintf(t->path, sizeof t->path, "%s", path);
-	if (!strcmp(t->host, "localhost"))
-		strcpy(t->host, "127.0.0.1");
-	t->ipv6 = u.ipv6;
-	t->port = u.port;
+		snprintf(target->path, sizeof target->path, "%s", path);
+	if (!strcmp(target->host, "localhost"))
+		strcpy(target->host, "127.0.0.1");
+	target->ipv6 = u.ipv6;
+	target->port = u.port;
 	return 0;
 }
 
 /* The length of the address; 0: there is none of that text. */
-static socklen_t target_address(const struct admin_target *t, struct sockaddr_storage *out)
+static socklen_t target_address(const struct admin_target *target, struct sockaddr_storage *out)
 {
 	struct sockaddr_in6 *in6 = (void *)out;
 	struct sockaddr_in *in = (void *)out;
 	struct sockaddr_un *un = (void *)out;
 
-	*out = (struct sockaddr_storage){ .ss_family = *t->socket ? AF_UNIX : t->ipv6 ? AF_INET6 : AF_INET };
-	if (*t->socket) {
-		memcpy(un->sun_path, t->socket, strlen(t->socket) + 1);
+	*out = (struct sockaddr_storage){ .ss_family = *target->socket ? AF_UNIX : target->ipv6 ? AF_INET6 : AF_INET };
+	if (*target->socket) {
+		memcpy(un->sun_path, target->socket, strlen(target->socket) + 1);
 		return sizeof *un;
 	}
-	in->sin_port = htons(t->port); /* in6 has it in the same place */
-	if (t->ipv6)
-		return inet_pton(AF_INET6, t->host, &in6->sin6_addr) == 1 ? sizeof *in6 : 0;
-	return inet_pton(AF_INET, t->host, &in->sin_addr) == 1 ? sizeof *in : 0;
+	in->sin_port = htons(target->port); /* in6 has it in the same place */
+	if (target->ipv6)
+		return inet_pton(AF_INET6, target->host, &in6->sin6_addr) == 1 ? sizeof *in6 : 0;
+	return inet_pton(AF_INET, target->host, &in->sin_addr) == 1 ? sizeof *in : 0;
 }
 
 static void target_patience(int fd, time_t seconds)
@@ -83,10 +84,10 @@ static void target_patience(int fd, time_t seconds)
 }
 
 /* -1: errno says why. */
-static int target_connect(const struct admin_target *t)
+static int target_connect(const struct admin_target *target)
 {
 	struct sockaddr_storage address;
-	socklen_t len = target_address(t, &address);
+	socklen_t len = target_address(target, &address);
 	int fd = socket(address.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
 	if (fd < 0)
@@ -126,15 +127,15 @@ static int target_read(int fd, time_t until, char **answer, size_t *len)
 }
 
 /* A token may be longer than a line of a terminal. */
-static int target_send(int fd, const struct admin_target *t)
+static int target_send(int fd, const struct admin_target *target)
 {
-	bool token = t->token && *t->token;
+	bool token = target->token && *target->token;
 	char *request;
 	int n = asprintf(&request,
 	    "%s %s HTTP/1.1\r\nHost: %s%s%s\r\nUser-Agent: utfeed\r\nConnection: close\r\n%s%s%s%s\r\n",
-	    t->post ? "POST" : "GET", t->path, t->ipv6 ? "[" : "", t->host, t->ipv6 ? "]" : "",
-	    t->post ? "Content-Length: 0\r\n" : "", token ? "Authorization: Bearer " : "", token ? t->token : "",
-	    token ? "\r\n" : "");
+	    target->post ? "POST" : "GET", target->path, target->ipv6 ? "[" : "", target->host, target->ipv6 ? "]" : "",
+	    target->post ? "Content-Length: 0\r\n" : "", token ? "Authorization: Bearer " : "",
+	    token ? target->token : "", token ? "\r\n" : "");
 	bool sent = n >= 0 && send(fd, request, (size_t)n, MSG_NOSIGNAL) == n;
 
 	if (n >= 0)
@@ -142,16 +143,16 @@ static int target_send(int fd, const struct admin_target *t)
 	return sent ? 0 : -1;
 }
 
-int admin_ask(const struct admin_target *t, char **answer)
+int admin_ask(const struct admin_target *target, char **answer)
 {
-	time_t until = monotonic_s() + t->patience_s;
-	int fd = target_connect(t), got, status = -1, err;
+	time_t until = monotonic_s() + target->patience_s;
+	int fd = target_connect(target), got, status = -1, err;
 	size_t len = 0;
 
 	*answer = NULL;
 	if (fd < 0)
 		return -1;
-	got = target_send(fd, t) ? -1 : 1;
+	got = target_send(fd, target) ? -1 : 1;
 	while (got > 0)
 		got = target_read(fd, until, answer, &len);
 	err = got ? errno : EPROTO;

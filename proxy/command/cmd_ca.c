@@ -54,22 +54,23 @@ static bool ca_finish(int fd, const char *path)
 }
 
 /* Makes the files; none of them is left where that fails. */
-static int ca_write(const struct ca_arguments *a)
+static int ca_write(const struct ca_arguments *arguments)
 {
-	int key = ca_create(a->key, 0600), cert = key < 0 ? -1 : ca_create(a->cert, 0644), status = CMD_OK;
+	int key = ca_create(arguments->key, 0600), cert = key < 0 ? -1 : ca_create(arguments->cert, 0644),
+	    status = CMD_OK;
 	struct ca_why why;
 	bool fine;
 
-	if (cert >= 0 && ca_make(&a->wish, cert, key, &why))
-		status = ca_complain(why.file == CA_FILE_CERT ? a->cert : a->key, why.text);
-	fine = cert < 0 || ca_finish(cert, a->cert);
-	fine &= key < 0 || ca_finish(key, a->key);
+	if (cert >= 0 && ca_make(&arguments->wish, cert, key, &why))
+		status = ca_complain(why.file == CA_FILE_CERT ? arguments->cert : arguments->key, why.text);
+	fine = cert < 0 || ca_finish(cert, arguments->cert);
+	fine &= key < 0 || ca_finish(key, arguments->key);
 	if (status == CMD_OK && fine && cert >= 0)
 		return CMD_OK;
 	if (cert >= 0)
-		unlink(a->cert);
+		unlink(arguments->cert);
 	if (key >= 0)
-		unlink(a->key);
+		unlink(arguments->key);
 	return CMD_USAGE;
 }
 
@@ -89,31 +90,31 @@ static int ca_tell(const char *cert, const char *key)
 	return CMD_USAGE;
 }
 
-static int ca_add_name(struct ca_arguments *a, const char *name)
+static int ca_add_name(struct ca_arguments *arguments, const char *name)
 {
 	name += *name == '.';          /* as the option intercept has it */
 	if (!ca_is_name(name, true))
 		return cmd_usage(usage,
 		    "--for takes a host (all names below it are meant, too), an address or a block of addresses", name);
-	if (a->wish.n_names == CA_NAMES_MAX)
+	if (arguments->wish.n_names == CA_NAMES_MAX)
 		return cmd_usage(usage, "too many names", name);
-	a->names[a->wish.n_names++] = name;
+	arguments->names[arguments->wish.n_names++] = name;
 	return CMD_OK;
 }
 
-static int ca_days(struct ca_arguments *a, const char *text)
+static int ca_days(struct ca_arguments *arguments, const char *text)
 {
 	char *end;
 	unsigned long days = strtoul(text, &end, 10);
 
 	if (*text < '0' || *text > '9' || *end || !days || days > CA_DAYS_MAX)
 		return cmd_usage(usage, "--days takes a number from 1 to 36500", text);
-	a->wish.days = (unsigned)days;
+	arguments->wish.days = (unsigned)days;
 	return CMD_OK;
 }
 
 /* CMD_OK: read; -1: help was printed. */
-static int ca_read_arguments(struct ca_arguments *a, int argc, char **argv)
+static int ca_read_arguments(struct ca_arguments *arguments, int argc, char **argv)
 {
 	enum { OPT_RSA = 256, OPT_FOR, OPT_DAYS, OPT_CERT, OPT_KEY, OPT_SHOW, OPT_HELP };
 	static const struct option options[] = {
@@ -127,12 +128,12 @@ static int ca_read_arguments(struct ca_arguments *a, int argc, char **argv)
 	optind = 0;
 	while (status == CMD_OK && (opt = getopt_long(argc, argv, "", options, NULL)) != -1)
 		switch (opt) {
-		case OPT_RSA: a->wish.kind = CA_RSA; break;
-		case OPT_FOR: status = ca_add_name(a, optarg); break;
-		case OPT_DAYS: status = ca_days(a, optarg); break;
-		case OPT_CERT: a->cert = optarg; break;
-		case OPT_KEY: a->key = optarg; break;
-		case OPT_SHOW: a->show = optarg; break;
+		case OPT_RSA: arguments->wish.kind = CA_RSA; break;
+		case OPT_FOR: status = ca_add_name(arguments, optarg); break;
+		case OPT_DAYS: status = ca_days(arguments, optarg); break;
+		case OPT_CERT: arguments->cert = optarg; break;
+		case OPT_KEY: arguments->key = optarg; break;
+		case OPT_SHOW: arguments->show = optarg; break;
 		case OPT_HELP: printf("usage: %s\n", usage); return -1;
 		default: status = cmd_usage(usage, NULL, NULL);
 		}

@@ -32,7 +32,7 @@ enum { CHECK_READ_BYTES = 65536, CHECK_URL_SHOWN = 2048 };
 
 enum check_output { CHECK_TEXT, CHECK_JSON, CHECK_HTML };
 
-struct check_job {
+struct check_command {
 	enum check_output output;
 	FILE *out;
 	const char *path;           /* of the document of HTML; NULL: standard output */
@@ -47,56 +47,56 @@ static int check_no_memory(void)
 	return CMD_USAGE;
 }
 
-static int check_show(struct check_job *job, const struct check_report *r)
+static int check_show(struct check_command *command, const struct check_report *report)
 {
-	struct json j = { .out = job->out };
+	struct json j = { .out = command->out };
 
-	job->shown++;
-	switch (job->output) {
+	command->shown++;
+	switch (command->output) {
 	case CHECK_TEXT:
-		check_report_text(job->out, r, &job->style);
+		check_report_text(command->out, report, &command->style);
 		break;
 	case CHECK_JSON:
-		if (check_report_json(&j, NULL, r))
+		if (check_report_json(&j, NULL, report))
 			return check_no_memory();
-		putc('\n', job->out);
+		putc('\n', command->out);
 		break;
 	case CHECK_HTML:
-		check_html_report(job->out, r, job->shown);
+		check_html_report(command->out, report, command->shown);
 		break;
 	}
-	return check_is_fine(r) ? CMD_OK : CMD_BROKEN;
+	return check_is_fine(report) ? CMD_OK : CMD_BROKEN;
 }
 
 /* Feeds the whole file. CMD_USAGE: reading failed, or out of memory; told. */
-static int check_pump(struct check *c, int fd, const char *path)
+static int check_pump(struct check *check, int fd, const char *path)
 {
 	static uint8_t buf[CHECK_READ_BYTES];
 	ssize_t got;
 
 	while ((got = cmd_read(fd, path, buf, sizeof buf)) > 0)
-		if (check_feed(c, buf, (size_t)got))
+		if (check_feed(check, buf, (size_t)got))
 			return check_no_memory();
 	if (got < 0)
 		return CMD_USAGE;
-	return check_finish(c) ? check_no_memory() : CMD_OK;
+	return check_finish(check) ? check_no_memory() : CMD_OK;
 }
 
-static int check_file(struct check_job *job, const char *path)
+static int check_file(struct check_command *command, const char *path)
 {
 	int fd = cmd_open(path, "check", true), status;
-	struct check *c;
+	struct check *check;
 
 	if (fd < 0)
 		return CMD_USAGE;
-	c = check_new(&job->options);
-	status = c ? check_pump(c, fd, path) : check_no_memory();
+	check = check_new(&command->options);
+	status = check ? check_pump(check, fd, path) : check_no_memory();
 	cmd_close(fd);
 	if (status == CMD_OK) {
-		check_report_of(c)->file = path;
-		status = check_show(job, check_report_of(c));
+		check_report_of(check)->file = path;
+		status = check_show(command, check_report_of(check));
 	}
-	check_free(&c);
+	check_free(&check);
 	return status;
 }
 
@@ -112,11 +112,11 @@ static void check_tell_hop(const struct check_hop *hop)
 /* Tells why a URL gave no body, after the redirects that led there; a password in it is not shown. */
 static int check_tell(const char *url, const struct check_url *u)
 {
-	const struct check_response *r = check_url_response(u);
+	const struct check_response *response = check_url_response(u);
 	char shown[CHECK_URL_SHOWN];
 
-	for (size_t i = 0; i < r->n_hops; i++)
-		check_tell_hop(&r->hops[i]);
+	for (size_t i = 0; i < response->n_hops; i++)
+		check_tell_hop(&response->hops[i]);
 	url_mask(shown, sizeof shown, url, strlen(url));
 	fputs("utfeed: ", stderr);
 	visible_bytes(stderr, shown);
@@ -124,9 +124,9 @@ static int check_tell(const char *url, const struct check_url *u)
 	return CMD_USAGE;
 }
 
-static int check_fetched(struct check_job *job, struct settings *settings, const char *url)
+static int check_fetched(struct check_command *command, struct settings *settings, const char *url)
 {
-	struct check_url *u = check_url_new(url, &job->options, settings, NULL);
+	struct check_url *u = check_url_new(url, &command->options, settings, NULL);
 	struct sigaction ignore = { .sa_handler = SIG_IGN }, former;
 	int status;
 
@@ -134,22 +134,22 @@ static int check_fetched(struct check_job *job, struct settings *settings, const
 		return check_no_memory();
 	log_set_level(LOG_LEVEL_WARN);
 	sigaction(SIGPIPE, &ignore, &former);
-	status = check_url_run(u) ? check_tell(url, u) : check_show(job, check_url_report(u));
+	status = check_url_run(u) ? check_tell(url, u) : check_show(command, check_url_report(u));
 	sigaction(SIGPIPE, &former, NULL);
 	check_url_free(&u);
 	return status;
 }
 
-static int check_one(struct check_job *job, const char *word)
+static int check_one(struct check_command *command, const char *word)
 {
 	struct settings *settings;
 	int status;
 
 	if (!check_url_is(word))
-		return check_file(job, word);
+		return check_file(command, word);
 	if (!(settings = check_settings_new()))
 		return CMD_USAGE;
-	status = check_fetched(job, settings, word);
+	status = check_fetched(command, settings, word);
 	settings_unref(&settings);
 	return status;
 }
@@ -179,31 +179,31 @@ static struct check_style check_style_of(int fd)
 	return (struct check_style){ !plain, check_locale_is_utf_8() };
 }
 
-static int check_open(struct check_job *job)
+static int check_open(struct check_command *command)
 {
-	job->out = job->path ? fopen(job->path, "we") : stdout;
-	if (!job->out) {
-		fprintf(stderr, "utfeed: %s: %s\n", job->path, strerror(errno));
+	command->out = command->path ? fopen(command->path, "we") : stdout;
+	if (!command->out) {
+		fprintf(stderr, "utfeed: %s: %s\n", command->path, strerror(errno));
 		return CMD_USAGE;
 	}
-	job->style = check_style_of(STDOUT_FILENO);
-	if (job->output == CHECK_HTML)
-		check_html_begin(job->out);
+	command->style = check_style_of(STDOUT_FILENO);
+	if (command->output == CHECK_HTML)
+		check_html_begin(command->out);
 	return CMD_OK;
 }
 
-static int check_close(struct check_job *job, int status)
+static int check_close(struct check_command *command, int status)
 {
 	bool failed;
 
-	if (job->output == CHECK_HTML)
-		check_html_end(job->out);
-	failed = fflush(job->out) != 0 || ferror(job->out);
-	if (job->path && fclose(job->out) != 0)
+	if (command->output == CHECK_HTML)
+		check_html_end(command->out);
+	failed = fflush(command->out) != 0 || ferror(command->out);
+	if (command->path && fclose(command->out) != 0)
 		failed = true;
 	if (!failed)
 		return status;
-	fprintf(stderr, "utfeed: %s: %s\n", job->path ? job->path : "standard output", strerror(errno));
+	fprintf(stderr, "utfeed: %s: %s\n", command->path ? command->path : "standard output", strerror(errno));
 	return CMD_USAGE;
 }
 
@@ -224,29 +224,29 @@ static const struct option check_options[] = {
 };
 
 /* Takes one option. -1: go on; else the exit status. */
-static int check_option(struct check_job *job, int opt)
+static int check_option(struct check_command *command, int opt)
 {
 	switch (opt) {
 	case OPT_JSON:
-		job->output = CHECK_JSON;
+		command->output = CHECK_JSON;
 		return -1;
 	case OPT_HTML:
-		job->output = CHECK_HTML;
-		job->path = optarg && strcmp(optarg, "-") != 0 ? optarg : NULL;
+		command->output = CHECK_HTML;
+		command->path = optarg && strcmp(optarg, "-") != 0 ? optarg : NULL;
 		return -1;
 	case OPT_EXPLAIN:
-		job->options.explain = true;
+		command->options.explain = true;
 		return -1;
 	case 't':
-		return cmd_content_type(&job->options.normalise, optarg, usage) == CMD_OK ? -1 : CMD_USAGE;
+		return cmd_content_type(&command->options.normalise, optarg, usage) == CMD_OK ? -1 : CMD_USAGE;
 	case OPT_LANGUAGE:
-		cmd_content_language(&job->options.normalise, optarg);
+		cmd_content_language(&command->options.normalise, optarg);
 		return -1;
 	case OPT_BASE:
-		cmd_base(&job->options.normalise, optarg);
+		cmd_base(&command->options.normalise, optarg);
 		return -1;
 	case OPT_GATEWAY:
-		return cmd_gateway(&job->options.normalise, optarg, usage) == CMD_OK ? -1 : CMD_USAGE;
+		return cmd_gateway(&command->options.normalise, optarg, usage) == CMD_OK ? -1 : CMD_USAGE;
 	case OPT_HELP:
 		printf("usage: %s\n", usage);
 		return CMD_OK;
@@ -257,23 +257,23 @@ static int check_option(struct check_job *job, int opt)
 
 int cmd_check(int argc, char **argv)
 {
-	struct check_job job = { .options.normalise = { .policy = POLICY_AUTO, .repairs = REPAIR_ALL } };
+	struct check_command command = { .options.normalise = { .policy = POLICY_AUTO, .repairs = REPAIR_ALL } };
 	int opt, status, worst = CMD_OK;
 
 	optind = 0;
 	while ((opt = getopt_long(argc, argv, "t:", check_options, NULL)) != -1)
-		if ((status = check_option(&job, opt)) >= 0)
+		if ((status = check_option(&command, opt)) >= 0)
 			return status;
 	if (optind == argc)
 		return cmd_usage(usage, "no file named", NULL);
-	if (job.output != CHECK_HTML)
-		job.path = NULL;
-	if (check_open(&job) != CMD_OK)
+	if (command.output != CHECK_HTML)
+		command.path = NULL;
+	if (check_open(&command) != CMD_OK)
 		return CMD_USAGE;
 	for (int i = optind; i < argc; i++) {
-		status = check_one(&job, argv[i]);
+		status = check_one(&command, argv[i]);
 		if (status > worst)
 			worst = status;
 	}
-	return check_close(&job, worst);
+	return check_close(&command, worst);
 }

@@ -17,7 +17,7 @@ enum { HEALTHCHECK_S = 4 };
 
 /* Takes the address from the environment variables that would configure utfeed. any: any answer will do, because the
  * address is not that of an admin listener. -1: the address is missing (told). */
-static int health_from_conf(struct admin_target *t, bool *any)
+static int health_from_conf(struct admin_target *target, bool *any)
 {
 	char name[] = "healthcheck", *argv[] = { name, NULL };
 	struct conf *conf = conf_new();
@@ -27,10 +27,10 @@ static int health_from_conf(struct admin_target *t, bool *any)
 	if (!conf || conf_load(conf, 1, argv, environ, &error))
 		fprintf(stderr, "utfeed: %s\n", error.text);
 	else if (conf->admin_listen.count) {
-		admin_target_of_listener(t, &conf->admin_listen.items[0], "/healthz");
+		admin_target_of_listener(target, &conf->admin_listen.items[0], "/healthz");
 		status = 0;
 	} else if (conf->listen.count) {
-		admin_target_of_listener(t, &conf->listen.items[0], "/");
+		admin_target_of_listener(target, &conf->listen.items[0], "/");
 		*any = true;
 		status = 0;
 	} else

@@ -24,15 +24,16 @@ struct job {
 };
 
 /* Prints the type of what is normalised. -1: out of memory. */
-static int normalise_print_type(const struct normalise_options *o, const struct verdict *v)
+static int normalise_print_type(const struct normalise_options *options, const struct verdict *v)
 {
 	char *own = NULL;
 
 	if (v->keeps_type)
-		own = media_type_relabel(o->content_type, o->content_type_len, normalise_charset(o->output));
+		own = media_type_relabel(options->content_type, options->content_type_len,
+		    normalise_charset(options->output));
 	if (v->keeps_type && !own)
 		return NORMALISE_NO_MEMORY;
-	printf("Content-Type: %s\r\n", own ? own : normalise_content_type(o->output));
+	printf("Content-Type: %s\r\n", own ? own : normalise_content_type(options->output));
 	free(own);
 	return 0;
 }
@@ -67,7 +68,7 @@ static int normalise_take(void *arg, const uint8_t *bytes, size_t len)
 
 /* Feeds the whole input and flushes the output after each read. 0, a NORMALISE_ code, GZIP_PEEL_DAMAGED, or 1: reading
  * or writing failed. */
-static int normalise_pump(struct gzip_peel *p, int fd, const char *path)
+static int normalise_pump(struct gzip_peel *peel, int fd, const char *path)
 {
 	static uint8_t buf[READ_BYTES];
 	ssize_t got;
@@ -76,11 +77,11 @@ static int normalise_pump(struct gzip_peel *p, int fd, const char *path)
 	while (rc == 0 && (got = cmd_read(fd, path, buf, sizeof(buf))) != 0) {
 		if (got < 0)
 			return 1;
-		rc = gzip_peel_feed(p, buf, (size_t)got);
+		rc = gzip_peel_feed(peel, buf, (size_t)got);
 		if (rc == 0 && fflush(stdout) != 0)
 			rc = 1;
 	}
-	return rc ? rc : gzip_peel_finish(p);
+	return rc ? rc : gzip_peel_finish(peel);
 }
 
 /* What is no feed leaves as it came, as in the proxy; only here is somebody who can be told so. */
@@ -94,32 +95,32 @@ static void normalise_tell_untouched(const char *path, const struct verdict *v)
 static int run(struct job *job)
 {
 	struct normalise_events events = { normalise_on_decided, NULL, normalise_on_write, job };
-	struct normaliser *n = normaliser_new(&job->options, &events);
-	struct gzip_peel *p = gzip_peel_new(&job->options, (struct sink){ normalise_take, n });
+	struct normaliser *normaliser = normaliser_new(&job->options, &events);
+	struct gzip_peel *peel = gzip_peel_new(&job->options, (struct sink){ normalise_take, normaliser });
 	char rule[VERDICT_FORMAT_MAX];
 	int fd = cmd_open(job->path, "normalise", false), rc = NORMALISE_NO_MEMORY;
 
-	if (n && p && fd >= 0)
-		rc = normalise_pump(p, fd, job->path);
+	if (normaliser && peel && fd >= 0)
+		rc = normalise_pump(peel, fd, job->path);
 	if (rc == 0)
-		rc = normaliser_finish(n);
-	if (n && rc == NORMALISE_REJECTED) {
-		verdict_format(normaliser_verdict(n), rule, sizeof(rule));
+		rc = normaliser_finish(normaliser);
+	if (normaliser && rc == NORMALISE_REJECTED) {
+		verdict_format(normaliser_verdict(normaliser), rule, sizeof(rule));
 		fprintf(stderr, "utfeed: %s: refused by its policy: %s\n", job->path, rule);
 	} else if (rc == GZIP_PEEL_DAMAGED) {
 		fprintf(stderr, "utfeed: %s: the gzip is damaged, or unpacks to too much\n", job->path);
 	} else if (fd >= 0 && rc == NORMALISE_NO_MEMORY) {
 		fprintf(stderr, "utfeed: out of memory\n");
-	} else if (n && rc == NORMALISE_OK) {
-		normalise_tell_untouched(job->path, normaliser_verdict(n));
+	} else if (normaliser && rc == NORMALISE_OK) {
+		normalise_tell_untouched(job->path, normaliser_verdict(normaliser));
 	}
 	if (fflush(stdout) != 0 || ferror(stdout)) {
 		perror("utfeed: standard output");
 		rc = 1;
 	}
 	cmd_close(fd);
-	gzip_peel_free(&p);
-	normaliser_free(&n);
+	gzip_peel_free(&peel);
+	normaliser_free(&normaliser);
 	return rc == 0 ? CMD_OK : rc == NORMALISE_REJECTED ? CMD_BROKEN : CMD_USAGE;
 }
 

@@ -36,7 +36,7 @@ static int opml_say(const char *path, const char *what, int status)
 }
 
 /* Feeds the file. CMD_OK, or the exit status; told. */
-static int opml_pump(struct normaliser *n, int fd, const char *path)
+static int opml_pump(struct normaliser *normaliser, int fd, const char *path)
 {
 	static uint8_t buf[OPML_READ_BYTES];
 	uint64_t total = 0;
@@ -49,13 +49,13 @@ static int opml_pump(struct normaliser *n, int fd, const char *path)
 		total += (uint64_t)got;
 		if (total > OPML_BYTES_MAX)
 			return opml_say(path, "longer than 64 MB", CMD_BROKEN);
-		rc = normaliser_feed(n, buf, (size_t)got);
+		rc = normaliser_feed(normaliser, buf, (size_t)got);
 	}
 	if (rc == 0)
-		rc = normaliser_finish(n);
+		rc = normaliser_finish(normaliser);
 	if (rc == NORMALISE_NO_MEMORY)
 		return opml_say(path, "out of memory", CMD_USAGE);
-	if (normaliser_verdict(n)->kind != VERDICT_CHARSET)
+	if (normaliser_verdict(normaliser)->kind != VERDICT_CHARSET)
 		return opml_say(path, "no subscription list: it is no OPML", CMD_BROKEN);
 	return CMD_OK;
 }
@@ -65,13 +65,13 @@ static int opml_read(struct text *text, const char *path)
 {
 	const struct normalise_options options = { .policy = POLICY_AUTO, .repairs = REPAIR_BOM | REPAIR_DECLARATION };
 	struct normalise_events events = { opml_on_decided, NULL, opml_on_write, text };
-	struct normaliser *n = normaliser_new(&options, &events);
+	struct normaliser *normaliser = normaliser_new(&options, &events);
 	int fd = cmd_open(path, "opml", false), status = CMD_USAGE;
 
 	if (fd >= 0)
-		status = n ? opml_pump(n, fd, path) : opml_say(path, "out of memory", CMD_USAGE);
+		status = normaliser ? opml_pump(normaliser, fd, path) : opml_say(path, "out of memory", CMD_USAGE);
 	cmd_close(fd);
-	normaliser_free(&n);
+	normaliser_free(&normaliser);
 	return status;
 }
 

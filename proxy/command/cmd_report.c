@@ -19,7 +19,7 @@ static int report_no_memory(void)
 }
 
 /* Reads one log. CMD_OK, or the exit status; told. */
-static int report_read(struct publishers *p, const char *path)
+static int report_read(struct publishers *publishers, const char *path)
 {
 	static char buf[64 * 1024];
 	static struct log_stream stream;
@@ -28,7 +28,7 @@ static int report_read(struct publishers *p, const char *path)
 
 	if (fd < 0)
 		return CMD_USAGE;
-	stream.publishers = p;
+	stream.publishers = publishers;
 	while (!failed && (got = cmd_read(fd, path, buf, sizeof buf)) > 0)
 		failed = log_stream_feed(&stream, buf, (size_t)got);
 	cmd_close(fd);
@@ -39,31 +39,31 @@ static int report_read(struct publishers *p, const char *path)
 	return got < 0 ? CMD_USAGE : CMD_OK;
 }
 
-static void report_tell(const struct publishers *p)
+static void report_tell(const struct publishers *publishers)
 {
-	uint64_t strange = p->unread - p->combined;
+	uint64_t strange = publishers->unread - publishers->combined;
 
-	if (p->combined > 0)
+	if (publishers->combined > 0)
 		fprintf(stderr,
 		    "utfeed: %" PRIu64 " of %" PRIu64 " lines are of a combined log, which lacks the encodings that "
 		    "the report needs; utfeed writes them with log-format = json (or text)\n",
-		    p->combined, p->lines);
+		    publishers->combined, publishers->lines);
 	if (strange > 0)
 		fprintf(stderr, "utfeed: %" PRIu64 " of %" PRIu64 " lines are none of an access log\n", strange,
-		    p->lines);
-	if (p->left_out > 0)
-		fprintf(stderr, "utfeed: %" PRIu64 " lines are left out: they are of more feeds than %d\n", p->left_out,
-		    PUBLISHERS_FEEDS_MAX);
+		    publishers->lines);
+	if (publishers->left_out > 0)
+		fprintf(stderr, "utfeed: %" PRIu64 " lines are left out: they are of more feeds than %d\n",
+		    publishers->left_out, PUBLISHERS_FEEDS_MAX);
 }
 
-static int report_show(struct publishers *p, enum report_output output, enum publishers_view view)
+static int report_show(struct publishers *publishers, enum report_output output, enum publishers_view view)
 {
-	publishers_sort(p);
-	report_tell(p);
+	publishers_sort(publishers);
+	report_tell(publishers);
 	if (output == REPORT_JSON)
-		publishers_show_json(stdout, p, view == VIEW_ORIGINS);
+		publishers_show_json(stdout, publishers, view == VIEW_ORIGINS);
 	else
-		(output == REPORT_CSV ? publishers_show_csv : publishers_show_table)(stdout, p, view);
+		(output == REPORT_CSV ? publishers_show_csv : publishers_show_table)(stdout, publishers, view);
 	if (fflush(stdout) == 0 && !ferror(stdout))
 		return CMD_OK;
 	perror("utfeed: standard output");
@@ -72,16 +72,16 @@ static int report_show(struct publishers *p, enum report_output output, enum pub
 
 static int report_run(char **logs, int n, enum report_output output, enum publishers_view view)
 {
-	struct publishers *p = publishers_new();
-	int status = p ? CMD_OK : report_no_memory();
+	struct publishers *publishers = publishers_new();
+	int status = publishers ? CMD_OK : report_no_memory();
 
 	if (n == 0 && status == CMD_OK)
-		status = report_read(p, "-");
+		status = report_read(publishers, "-");
 	for (int i = 0; i < n && status == CMD_OK; i++)
-		status = report_read(p, logs[i]);
+		status = report_read(publishers, logs[i]);
 	if (status == CMD_OK)
-		status = report_show(p, output, view);
-	publishers_free(&p);
+		status = report_show(publishers, output, view);
+	publishers_free(&publishers);
 	return status;
 }
 

@@ -18,55 +18,55 @@ static bool opml_is_space(char c)
 	return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
-static bool opml_starts(const struct opml *o, const char *word)
+static bool opml_starts(const struct opml *opml, const char *word)
 {
 	size_t len = strlen(word);
 
-	return (size_t)(o->end - o->at) >= len && memcmp(o->at, word, len) == 0;
+	return (size_t)(opml->end - opml->at) >= len && memcmp(opml->at, word, len) == 0;
 }
 
 /* Moves behind the word; to the end where it does not come. */
-static void opml_past(struct opml *o, const char *word)
+static void opml_past(struct opml *opml, const char *word)
 {
-	const char *found = memmem(o->at, (size_t)(o->end - o->at), word, strlen(word));
+	const char *found = memmem(opml->at, (size_t)(opml->end - opml->at), word, strlen(word));
 
-	o->at = found ? found + strlen(word) : o->end;
+	opml->at = found ? found + strlen(word) : opml->end;
 }
 
 /* Moves behind a comment, an instruction or a CDATA section. False: none starts here. */
-static bool opml_skip_span(struct opml *o)
+static bool opml_skip_span(struct opml *opml)
 {
 	static const char *const spans[][2] = { { "<!--", "-->" }, { "<?", "?>" }, { "<![CDATA[", "]]>" } };
 
 	for (size_t i = 0; i < sizeof spans / sizeof spans[0]; i++)
-		if (opml_starts(o, spans[i][0])) {
-			o->at += strlen(spans[i][0]);
-			opml_past(o, spans[i][1]);
+		if (opml_starts(opml, spans[i][0])) {
+			opml->at += strlen(spans[i][0]);
+			opml_past(opml, spans[i][1]);
 			return true;
 		}
 	return false;
 }
 
 /* Moves behind a document type with its literals and its internal subset. */
-static void opml_skip_doctype(struct opml *o)
+static void opml_skip_doctype(struct opml *opml)
 {
 	int depth = 0;
 	char quote = '\0';
 
-	while (o->at < o->end) {
-		if (!quote && *o->at == '<' && opml_skip_span(o))
+	while (opml->at < opml->end) {
+		if (!quote && *opml->at == '<' && opml_skip_span(opml))
 			continue;
 		if (quote)
-			quote = *o->at == quote ? '\0' : quote;
-		else if (*o->at == '"' || *o->at == '\'')
-			quote = *o->at;
-		else if (*o->at == '<' || *o->at == '[')
+			quote = *opml->at == quote ? '\0' : quote;
+		else if (*opml->at == '"' || *opml->at == '\'')
+			quote = *opml->at;
+		else if (*opml->at == '<' || *opml->at == '[')
 			depth++;
-		else if ((*o->at == '>' || *o->at == ']') && --depth == 0) {
-			o->at++;
+		else if ((*opml->at == '>' || *opml->at == ']') && --depth == 0) {
+			opml->at++;
 			return;
 		}
-		o->at++;
+		opml->at++;
 	}
 }
 
@@ -188,31 +188,31 @@ static bool opml_is_http(const struct text *url)
 	    (url->len > 8 && strncasecmp(url->bytes, "https://", 8) == 0);
 }
 
-static bool opml_is_rewritten(const struct opml *o, const struct text *url)
+static bool opml_is_rewritten(const struct opml *opml, const struct text *url)
 {
-	size_t len = strlen(o->gateway);
+	size_t len = strlen(opml->gateway);
 
-	return url->len > len && strncasecmp(url->bytes, o->gateway, len) == 0 && url->bytes[len] == '/';
+	return url->len > len && strncasecmp(url->bytes, opml->gateway, len) == 0 && url->bytes[len] == '/';
 }
 
 /* The value between at and end becomes one that leads through the gateway. */
-static void opml_lead(struct opml *o, const char *at, const char *end)
+static void opml_lead(struct opml *opml, const char *at, const char *end)
 {
 	struct text url = { 0 };
 
 	if (!opml_decode(&url, at, end) || !opml_is_http(&url)) {
-		o->counts->left++;
-	} else if (opml_is_rewritten(o, &url)) {
-		o->counts->already++;
+		opml->counts->left++;
+	} else if (opml_is_rewritten(opml, &url)) {
+		opml->counts->already++;
 	} else {
-		text_add(o->out, o->done, (size_t)(at - o->done));
-		opml_encode(o->out, o->gateway, strlen(o->gateway), *end);
-		text_puts(o->out, "/");
-		opml_encode(o->out, url.bytes, url.len, *end);
-		o->done = end;
-		o->counts->rewritten++;
+		text_add(opml->out, opml->done, (size_t)(at - opml->done));
+		opml_encode(opml->out, opml->gateway, strlen(opml->gateway), *end);
+		text_puts(opml->out, "/");
+		opml_encode(opml->out, url.bytes, url.len, *end);
+		opml->done = end;
+		opml->counts->rewritten++;
 	}
-	o->out->failed |= url.failed;
+	opml->out->failed |= url.failed;
 	text_free(&url);
 }
 
@@ -221,61 +221,61 @@ static bool opml_ends_name(char c)
 	return opml_is_space(c) || c == '=' || c == '>' || c == '/' || c == '<' || c == '"' || c == '\'';
 }
 
-static size_t opml_name(struct opml *o)
+static size_t opml_name(struct opml *opml)
 {
-	const char *from = o->at;
+	const char *from = opml->at;
 
-	while (o->at < o->end && !opml_ends_name(*o->at))
-		o->at++;
-	return (size_t)(o->at - from);
+	while (opml->at < opml->end && !opml_ends_name(*opml->at))
+		opml->at++;
+	return (size_t)(opml->at - from);
 }
 
-static void opml_skip_space(struct opml *o)
+static void opml_skip_space(struct opml *opml)
 {
-	while (o->at < o->end && opml_is_space(*o->at))
-		o->at++;
+	while (opml->at < opml->end && opml_is_space(*opml->at))
+		opml->at++;
 }
 
 /* Reads one attribute, if one is there; leads: its element is an outline. */
-static void opml_attribute(struct opml *o, bool leads)
+static void opml_attribute(struct opml *opml, bool leads)
 {
-	const char *name = o->at, *value;
-	size_t len = opml_name(o);
+	const char *name = opml->at, *value;
+	size_t len = opml_name(opml);
 	bool is_url = len == strlen("xmlUrl") && strncasecmp(name, "xmlUrl", len) == 0;
 
-	opml_skip_space(o);
-	if (o->at == o->end || *o->at != '=') {
+	opml_skip_space(opml);
+	if (opml->at == opml->end || *opml->at != '=') {
 		if (len == 0)
-			o->at++;
+			opml->at++;
 		return;
 	}
-	o->at++;
-	opml_skip_space(o);
-	if (o->at == o->end || (*o->at != '"' && *o->at != '\''))
+	opml->at++;
+	opml_skip_space(opml);
+	if (opml->at == opml->end || (*opml->at != '"' && *opml->at != '\''))
 		return;
-	value = o->at + 1;
-	o->at = memchr(value, *o->at, (size_t)(o->end - value));
-	if (!o->at) {
-		o->at = o->end;
+	value = opml->at + 1;
+	opml->at = memchr(value, *opml->at, (size_t)(opml->end - value));
+	if (!opml->at) {
+		opml->at = opml->end;
 		return;
 	}
 	if (leads && is_url)
-		opml_lead(o, value, o->at);
-	o->at++;
+		opml_lead(opml, value, opml->at);
+	opml->at++;
 }
 
 /* Reads a start tag behind its name. */
-static void opml_tag(struct opml *o, bool leads)
+static void opml_tag(struct opml *opml, bool leads)
 {
 	for (;;) {
-		opml_skip_space(o);
-		if (o->at == o->end || *o->at == '<')
+		opml_skip_space(opml);
+		if (opml->at == opml->end || *opml->at == '<')
 			return;
-		if (*o->at == '>') {
-			o->at++;
+		if (*opml->at == '>') {
+			opml->at++;
 			return;
 		}
-		opml_attribute(o, leads);
+		opml_attribute(opml, leads);
 	}
 }
 
@@ -285,19 +285,19 @@ static bool opml_name_is(const char *name, size_t len, const char *want)
 }
 
 /* Moves to the next element and behind its name. 0: there is none. */
-static size_t opml_element(struct opml *o, const char **name)
+static size_t opml_element(struct opml *opml, const char **name)
 {
 	size_t len;
 
-	while (o->at < o->end) {
-		o->at = memchr(o->at, '<', (size_t)(o->end - o->at));
-		if (!o->at)
-			o->at = o->end;
-		else if (opml_starts(o, "<!DOCTYPE"))
-			opml_skip_doctype(o);
-		else if (!opml_skip_span(o)) {
-			*name = ++o->at;
-			if ((len = opml_name(o)) > 0)
+	while (opml->at < opml->end) {
+		opml->at = memchr(opml->at, '<', (size_t)(opml->end - opml->at));
+		if (!opml->at)
+			opml->at = opml->end;
+		else if (opml_starts(opml, "<!DOCTYPE"))
+			opml_skip_doctype(opml);
+		else if (!opml_skip_span(opml)) {
+			*name = ++opml->at;
+			if ((len = opml_name(opml)) > 0)
 				return len;
 		}
 	}

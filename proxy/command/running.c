@@ -34,16 +34,17 @@ static int running_take(const char *whom, int status, char *body, FILE *lines)
 	return running_complain(whom, why);
 }
 
-static int running_ask_admin(const struct conf *conf, struct admin_target *t, const char *whom, bool trial, FILE *lines)
+static int running_ask_admin(const struct conf *conf, struct admin_target *target, const char *whom, bool trial,
+    FILE *lines)
 {
 	char *answer = NULL;
 	int status;
 
-	snprintf(t->path, sizeof t->path, "/api/reload?as=lines%s", trial ? "&trial=1" : "");
-	t->token = conf->admin_token;
-	t->post = true;
-	t->patience_s = RUNNING_ANSWER_S;
-	if ((status = admin_ask(t, &answer)) < 0)
+	snprintf(target->path, sizeof target->path, "/api/reload?as=lines%s", trial ? "&trial=1" : "");
+	target->token = conf->admin_token;
+	target->post = true;
+	target->patience_s = RUNNING_ANSWER_S;
+	if ((status = admin_ask(target, &answer)) < 0)
 		status = running_complain(whom, strerror(errno));
 	else
 		status = running_take(whom, status, admin_body(answer), lines);

@@ -9,30 +9,30 @@
 
 enum { TTL_MIN_S = 1, TTL_MAX_S = 3600, PARTIAL_MS = 10000 };
 
-struct entry {
-	TAILQ_ENTRY(entry) age;        /* youngest first */
-	LIST_ENTRY(entry) chain;
+struct dns_entry {
+	TAILQ_ENTRY(dns_entry) age;        /* youngest first */
+	LIST_ENTRY(dns_entry) chain;
 	uint64_t until_ms;
 	struct dns_answers answers;
 	char name[];
 };
 
-LIST_HEAD(bucket, entry);
+LIST_HEAD(dns_bucket, dns_entry);
 
 struct dns_cache {
 	size_t cap, count;
 	uint64_t absent_ms;
-	TAILQ_HEAD(ages, entry) ages;
-	struct bucket buckets[];       /* as many as cap */
+	TAILQ_HEAD(ages, dns_entry) ages;
+	struct dns_bucket buckets[];       /* as many as cap */
 };
 
-uint64_t dns_answers_lifetime_ms(const struct dns_answers *a, uint64_t absent_ms)
+uint64_t dns_answers_lifetime_ms(const struct dns_answers *answers, uint64_t absent_ms)
 {
 	uint32_t ttl = TTL_MAX_S;
 	unsigned found = 0, absent = 0;
 
 	for (int f = 0; f < DNS_FAMILIES; f++) {
-		const struct dns_answer *of = &a->of[f];
+		const struct dns_answer *of = &answers->of[f];
 
 		found += of->status == DNS_OK;
 		absent += of->status == DNS_NOT_FOUND;
@@ -50,78 +50,78 @@ uint64_t dns_answers_lifetime_ms(const struct dns_answers *a, uint64_t absent_ms
 
 struct dns_cache *dns_cache_new(size_t cap, uint64_t absent_ms)
 {
-	struct dns_cache *c = calloc(1, sizeof *c + cap * sizeof(struct bucket));
+	struct dns_cache *cache = calloc(1, sizeof *cache + cap * sizeof(struct dns_bucket));
 
-	if (!c)
+	if (!cache)
 		return NULL;
-	c->cap = cap;
-	c->absent_ms = absent_ms;
-	TAILQ_INIT(&c->ages);
-	return c;
+	cache->cap = cap;
+	cache->absent_ms = absent_ms;
+	TAILQ_INIT(&cache->ages);
+	return cache;
 }
 
 /* The hash is keyed: a client that names many hosts can at worst push other names out. */
-static struct bucket *dns_cache_bucket_of(struct dns_cache *c, const char *name)
+static struct dns_bucket *dns_cache_bucket_of(struct dns_cache *cache, const char *name)
 {
-	return &c->buckets[hash_keyed(name, strlen(name)) % c->cap];
+	return &cache->buckets[hash_keyed(name, strlen(name)) % cache->cap];
 }
 
-static void dns_cache_entry_free(struct dns_cache *c, struct entry *e)
+static void dns_cache_entry_free(struct dns_cache *cache, struct dns_entry *entry)
 {
-	TAILQ_REMOVE(&c->ages, e, age);
-	LIST_REMOVE(e, chain);
-	c->count--;
-	free(e);
+	TAILQ_REMOVE(&cache->ages, entry, age);
+	LIST_REMOVE(entry, chain);
+	cache->count--;
+	free(entry);
 }
 
-static struct entry *dns_cache_entry_find(struct dns_cache *c, const char *name)
+static struct dns_entry *dns_cache_entry_find(struct dns_cache *cache, const char *name)
 {
-	struct entry *e;
+	struct dns_entry *entry;
 
-	LIST_FOREACH(e, dns_cache_bucket_of(c, name), chain)
-		if (!strcmp(e->name, name))
-			return e;
+	LIST_FOREACH(entry, dns_cache_bucket_of(cache, name), chain)
+		if (!strcmp(entry->name, name))
+			return entry;
 	return NULL;
 }
 
-const struct dns_answers *dns_cache_get(struct dns_cache *c, const char *name, uint64_t now_ms)
+const struct dns_answers *dns_cache_get(struct dns_cache *cache, const char *name, uint64_t now_ms)
 {
-	struct entry *e = dns_cache_entry_find(c, name);
+	struct dns_entry *entry = dns_cache_entry_find(cache, name);
 
-	if (!e)
+	if (!entry)
 		return NULL;
-	if (now_ms < e->until_ms)
-		return &e->answers;
-	dns_cache_entry_free(c, e);
+	if (now_ms < entry->until_ms)
+		return &entry->answers;
+	dns_cache_entry_free(cache, entry);
 	return NULL;
 }
 
-void dns_cache_put(struct dns_cache *c, const char *name, const struct dns_answers *answers, uint64_t now_ms)
+void dns_cache_put(struct dns_cache *cache, const char *name, const struct dns_answers *answers, uint64_t now_ms)
 {
-	uint64_t lifetime = dns_answers_lifetime_ms(answers, c->absent_ms);
+	uint64_t lifetime = dns_answers_lifetime_ms(answers, cache->absent_ms);
 	size_t len = strlen(name);
-	struct entry *e = dns_cache_entry_find(c, name);
+	struct dns_entry *entry = dns_cache_entry_find(cache, name);
 
-	if (e)
-		dns_cache_entry_free(c, e);
+	if (entry)
+		dns_cache_entry_free(cache, entry);
 	if (!lifetime)
 		return;
-	if (c->count == c->cap)
-		dns_cache_entry_free(c, TAILQ_LAST(&c->ages, ages));
-	if (!(e = malloc(sizeof *e + len + 1)))
+	if (cache->count == cache->cap)
+		dns_cache_entry_free(cache, TAILQ_LAST(&cache->ages, ages));
+	if (!(entry = malloc(sizeof *entry + len + 1)))
 		return;
-	e->until_ms = now_ms + lifetime;
-	e->answers = *answers;
-	memcpy(e->name, name, len + 1);
-	TAILQ_INSERT_HEAD(&c->ages, e, age);
-	LIST_INSERT_HEAD(dns_cache_bucket_of(c, name), e, chain);
-	c->count++;
+	entry->until_ms = now_ms + lifetime;
+	entry->answers = *answers;
+	memcpy(entry->name, name, len + 1);
+	TAILQ_INSERT_HEAD(&cache->ages, entry, age);
+	LIST_INSERT_HEAD(dns_cache_bucket_of(cache, name), entry, chain);
+	cache->count++;
 }
 
-void dns_cache_clear(struct dns_cache *c)
+void dns_cache_clear(struct dns_cache *cache)
 {
-	while (!TAILQ_EMPTY(&c->ages))
-		dns_cache_entry_free(c, TAILQ_FIRST(&c->ages));
+	while (!TAILQ_EMPTY(&cache->ages))
+		dns_cache_entry_free(cache, TAILQ_FIRST(&cache->ages));
 }
 
 void dns_cache_free(struct dns_cache **cp)

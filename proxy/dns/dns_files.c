@@ -9,17 +9,17 @@
 
 enum { NDOTS_MAX = 15 };       /* resolv.conf(5) */
 
-struct word { const char *at; size_t len; };
+struct file_word { const char *at; size_t len; };
 
 /* The next word of a line; false at its end or at a comment. */
-static bool word_next(const char **at, struct word *w)
+static bool word_next(const char **at, struct file_word *word)
 {
 	*at += strspn(*at, " \t\r");
-	w->at = *at;
-	w->len = strcspn(*at, " \t\r\n");
-	if (!w->len || *w->at == '#' || *w->at == ';')
+	word->at = *at;
+	word->len = strcspn(*at, " \t\r\n");
+	if (!word->len || *word->at == '#' || *word->at == ';')
 		return false;
-	*at += w->len;
+	*at += word->len;
 	return true;
 }
 
@@ -29,91 +29,91 @@ static const char *line_next(const char *at)
 	return *at ? at + 1 : NULL;
 }
 
-static bool word_is(struct word w, const char *text)
+static bool word_is(struct file_word w, const char *text)
 {
 	return strlen(text) == w.len && !strncasecmp(text, w.at, w.len);
 }
 
-static void search_add(struct dns_search *s, struct word w)
+static void search_add(struct dns_search *search, struct file_word w)
 {
 	if (w.len && w.at[w.len - 1] == '.')
 		w.len--;
-	if (s->n < DNS_DOMAINS_MAX && w.len && w.len < DNS_NAME_MAX - 2)
-		snprintf(s->domains[s->n++], DNS_NAME_MAX, "%.*s", (int)w.len, w.at);
+	if (search->n < DNS_DOMAINS_MAX && w.len && w.len < DNS_NAME_MAX - 2)
+		snprintf(search->domains[search->n++], DNS_NAME_MAX, "%.*s", (int)w.len, w.at);
 }
 
-static void search_set(struct dns_search *s, const char *at)
+static void search_set(struct dns_search *search, const char *at)
 {
-	struct word w;
+	struct file_word w;
 
-	s->n = 0;
+	search->n = 0;
 	while (word_next(&at, &w))
-		search_add(s, w);
+		search_add(search, w);
 }
 
-static void search_options(struct dns_search *s, const char *at)
+static void search_options(struct dns_search *search, const char *at)
 {
-	struct word w;
+	struct file_word w;
 
 	while (word_next(&at, &w))
 		if (w.len > 6 && !strncmp(w.at, "ndots:", 6)) {
 			unsigned long n = strtoul(w.at + 6, NULL, 10);
 
-			s->ndots = n < NDOTS_MAX ? (unsigned)n : NDOTS_MAX;
+			search->ndots = n < NDOTS_MAX ? (unsigned)n : NDOTS_MAX;
 		}
 }
 
-void dns_search_read(struct dns_search *s, const char *text, const char *localdomain, const char *res_options)
+void dns_search_read(struct dns_search *search, const char *text, const char *localdomain, const char *res_options)
 {
-	s->ndots = 1;
-	s->n = 0;
+	search->ndots = 1;
+	search->n = 0;
 	for (const char *line = text; line; line = line_next(line)) {
 		const char *at = line;
-		struct word key;
+		struct file_word key;
 
 		if (!word_next(&at, &key))
 			continue;
 		if (word_is(key, "search") || word_is(key, "domain"))
-			search_set(s, at);
+			search_set(search, at);
 		else if (word_is(key, "options"))
-			search_options(s, at);
+			search_options(search, at);
 	}
 	if (localdomain)
-		search_set(s, localdomain);
+		search_set(search, localdomain);
 	if (res_options)
-		search_options(s, res_options);
+		search_options(search, res_options);
 }
 
-size_t dns_search_count(const struct dns_search *s, const char *name)
+size_t dns_search_count(const struct dns_search *search, const char *name)
 {
 	size_t len = strlen(name);
 
-	return len && name[len - 1] == '.' ? 1 : s->n + 1;
+	return len && name[len - 1] == '.' ? 1 : search->n + 1;
 }
 
-bool dns_search_name(const struct dns_search *s, const char *name, size_t i, char out[DNS_NAME_MAX])
+bool dns_search_name(const struct dns_search *search, const char *name, size_t i, char out[DNS_NAME_MAX])
 {
 	unsigned dots = 0;
 	size_t as_it_is, len = strlen(name);
 	int n;
 
-	if (i >= dns_search_count(s, name))
+	if (i >= dns_search_count(search, name))
 		return false;
 	for (const char *at = name; *at; at++)
 		dots += *at == '.';
 	if (len && name[len - 1] == '.')
 		return snprintf(out, DNS_NAME_MAX, "%s", name) < DNS_NAME_MAX;
-	as_it_is = dots >= s->ndots ? 0 : s->n;        /* the name itself is asked for first, or last */
+	as_it_is = dots >= search->ndots ? 0 : search->n;        /* the name itself is asked for first, or last */
 	if (i == as_it_is)
 		n = snprintf(out, DNS_NAME_MAX, "%s.", name);
 	else
-		n = snprintf(out, DNS_NAME_MAX, "%s.%s.", name, s->domains[as_it_is ? i : i - 1]);
+		n = snprintf(out, DNS_NAME_MAX, "%s.%s.", name, search->domains[as_it_is ? i : i - 1]);
 	return n < DNS_NAME_MAX;
 }
 
-static void answer_add(struct dns_answers *a, enum dns_family f, const uint8_t *address)
+static void answer_add(struct dns_answers *answers, enum dns_family f, const uint8_t *address)
 {
-	struct dns_answer *of = &a->of[f];
+	struct dns_answer *of = &answers->of[f];
 
 	if (of->n == DNS_ADDRESSES_MAX)
 		return;
@@ -141,7 +141,7 @@ bool dns_hosts_find(const char *text, const char *name, struct dns_answers *out)
 		len--;
 	for (const char *line = text; line; line = line_next(line)) {
 		const char *at = line;
-		struct word address, alias;
+		struct file_word address, alias;
 		char literal[INET6_ADDRSTRLEN];
 		uint8_t bytes[16];
 

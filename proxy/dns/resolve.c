@@ -33,8 +33,8 @@ struct watched {
 };
 
 /* The lookup of one name, for all who asked for it. */
-struct lookup {
-	LIST_ENTRY(lookup) link;
+struct query {
+	LIST_ENTRY(query) link;
 	struct resolver *resolver;
 	size_t candidate, candidates;  /* of the search list */
 	bool asking;                   /* questions are being asked; their answers may come at once */
@@ -54,13 +54,13 @@ struct resolver {
 	struct dns_cache *cache;
 	uint64_t look_ms;              /* when to look again whether the files have changed */
 	uint64_t ipv4_first_until_ms;
-	LIST_HEAD(, lookup) lookups;
+	LIST_HEAD(, query) queries;
 };
 
 struct resolve {
 	LIST_ENTRY(resolve) link;
 	struct resolver *resolver;
-	struct lookup *lookup;         /* NULL: answers are final */
+	struct query *query;           /* NULL: answers are final */
 	struct task task;              /* delivers the results from the loop */
 	resolve_done_f *done;
 	void *arg;
@@ -86,121 +86,121 @@ static char *file_text(int fd, off_t size)
 }
 
 /* True: the file has changed, and text is the new one. */
-static bool watched_look(struct watched *w)
+static bool watched_look(struct watched *watched)
 {
 	struct stat now = { 0 };
-	int fd = open(w->path, O_RDONLY | O_CLOEXEC);
+	int fd = open(watched->path, O_RDONLY | O_CLOEXEC);
 
 	if (fd >= 0 && (fstat(fd, &now) || !S_ISREG(now.st_mode) || now.st_size > RESOLVE_FILE_MAX)) {
 		close(fd);
 		fd = -1;
 		memset(&now, 0, sizeof now);
 	}
-	if (now.st_mtim.tv_sec == w->mtime.tv_sec && now.st_mtim.tv_nsec == w->mtime.tv_nsec &&
-	    now.st_ino == w->inode && now.st_size == w->size) {
+	if (now.st_mtim.tv_sec == watched->mtime.tv_sec && now.st_mtim.tv_nsec == watched->mtime.tv_nsec &&
+	    now.st_ino == watched->inode && now.st_size == watched->size) {
 		if (fd >= 0)
 			close(fd);
 		return false;
 	}
-	w->mtime = now.st_mtim;
-	w->inode = now.st_ino;
-	w->size = now.st_size;
-	free(w->text);
-	w->text = NULL;
+	watched->mtime = now.st_mtim;
+	watched->inode = now.st_ino;
+	watched->size = now.st_size;
+	free(watched->text);
+	watched->text = NULL;
 	if (fd >= 0) {
-		w->text = file_text(fd, now.st_size);
+		watched->text = file_text(fd, now.st_size);
 		close(fd);
 	}
 	return true;
 }
 
 /* Where no new channel can be made, the former one stays in use. */
-static int resolver_configure(struct resolver *r)
+static int resolver_configure(struct resolver *resolver)
 {
-	struct resolve_ares *ares = resolve_ares_new(r->loop, r->servers, r->resolv_conf.path);
+	struct resolve_ares *ares = resolve_ares_new(resolver->loop, resolver->servers, resolver->resolv_conf.path);
 
 	if (!ares)
 		return -1;
-	r->former = r->ares;
-	r->ares = ares;
-	dns_search_read(&r->search, r->resolv_conf.text, getenv("LOCALDOMAIN"), getenv("RES_OPTIONS"));
-	dns_cache_clear(r->cache);
+	resolver->former = resolver->ares;
+	resolver->ares = ares;
+	dns_search_read(&resolver->search, resolver->resolv_conf.text, getenv("LOCALDOMAIN"), getenv("RES_OPTIONS"));
+	dns_cache_clear(resolver->cache);
 	return 0;
 }
 
-static void resolver_look(struct resolver *r)
+static void resolver_look(struct resolver *resolver)
 {
-	uint64_t now = loop_now_ms(r->loop);
+	uint64_t now = loop_now_ms(resolver->loop);
 
-	if (now < r->look_ms)
+	if (now < resolver->look_ms)
 		return;
-	r->look_ms = now + RESOLVE_LOOK_MS;
-	watched_look(&r->hosts);
-	if (r->former && !resolve_ares_busy(r->former))
-		resolve_ares_free(&r->former);
-	if (!r->former && watched_look(&r->resolv_conf) && !resolver_configure(r))
-		log_info("resolver: %s changed and was read again", r->resolv_conf.path);
+	resolver->look_ms = now + RESOLVE_LOOK_MS;
+	watched_look(&resolver->hosts);
+	if (resolver->former && !resolve_ares_busy(resolver->former))
+		resolve_ares_free(&resolver->former);
+	if (!resolver->former && watched_look(&resolver->resolv_conf) && !resolver_configure(resolver))
+		log_info("resolver: %s changed and was read again", resolver->resolv_conf.path);
 }
 
-struct resolver *resolver_new(struct loop *l, const struct resolver_options *o)
+struct resolver *resolver_new(struct loop *loop, const struct resolver_options *options)
 {
-	struct resolver *r = calloc(1, sizeof *r);
+	struct resolver *resolver = calloc(1, sizeof *resolver);
 
-	if (!r)
+	if (!resolver)
 		return NULL;
-	r->loop = l;
-	r->servers = o->servers;
-	r->resolv_conf.path = o->resolv_conf;
-	r->hosts.path = o->hosts;
-	LIST_INIT(&r->lookups);
-	watched_look(&r->hosts);
-	watched_look(&r->resolv_conf);
-	if (!(r->cache = dns_cache_new(RESOLVE_CACHE_NAMES, o->absent_ms)) || resolver_configure(r))
-		resolver_free(&r);
-	return r;
+	resolver->loop = loop;
+	resolver->servers = options->servers;
+	resolver->resolv_conf.path = options->resolv_conf;
+	resolver->hosts.path = options->hosts;
+	LIST_INIT(&resolver->queries);
+	watched_look(&resolver->hosts);
+	watched_look(&resolver->resolv_conf);
+	if (!(resolver->cache = dns_cache_new(RESOLVE_CACHE_NAMES, options->absent_ms)) || resolver_configure(resolver))
+		resolver_free(&resolver);
+	return resolver;
 }
 
 void resolver_free(struct resolver **rp)
 {
-	struct resolver *r = *rp;
-	struct lookup *q;
+	struct resolver *resolver = *rp;
+	struct query *query;
 
-	if (!r)
+	if (!resolver)
 		return;
-	resolve_ares_free(&r->ares);
-	resolve_ares_free(&r->former);
-	while ((q = LIST_FIRST(&r->lookups))) {
-		LIST_REMOVE(q, link);
-		free(q);
+	resolve_ares_free(&resolver->ares);
+	resolve_ares_free(&resolver->former);
+	while ((query = LIST_FIRST(&resolver->queries))) {
+		LIST_REMOVE(query, link);
+		free(query);
 	}
-	dns_cache_free(&r->cache);
-	free(r->hosts.text);
-	free(r->resolv_conf.text);
-	free(r);
+	dns_cache_free(&resolver->cache);
+	free(resolver->hosts.text);
+	free(resolver->resolv_conf.text);
+	free(resolver);
 	*rp = NULL;
 }
 
-enum dns_family resolver_first_family(struct resolver *r)
+enum dns_family resolver_first_family(struct resolver *resolver)
 {
-	return loop_now_ms(r->loop) < r->ipv4_first_until_ms ? DNS_IPV4 : DNS_IPV6;
+	return loop_now_ms(resolver->loop) < resolver->ipv4_first_until_ms ? DNS_IPV4 : DNS_IPV6;
 }
 
-void resolver_ipv6_is_slow(struct resolver *r)
+void resolver_ipv6_is_slow(struct resolver *resolver)
 {
-	r->ipv4_first_until_ms = loop_now_ms(r->loop) + RESOLVE_IPV4_FIRST_MS;
+	resolver->ipv4_first_until_ms = loop_now_ms(resolver->loop) + RESOLVE_IPV4_FIRST_MS;
 }
 
 /* ---- delivering ---- */
 
-static void result_fill(struct resolve_result *out, const struct resolve *q, enum dns_family f)
+static void result_fill(struct resolve_result *out, const struct resolve *resolve, enum dns_family f)
 {
-	const struct dns_answer *a = &q->answers.of[f];
+	const struct dns_answer *answer = &resolve->answers.of[f];
 
 	out->family = f;
-	out->status = a->status;
-	out->reason = a->reason ? a->reason : "";
-	out->n = a->n;
-	for (size_t i = 0; i < a->n; i++) {
+	out->status = answer->status;
+	out->reason = answer->reason ? answer->reason : "";
+	out->n = answer->n;
+	for (size_t i = 0; i < answer->n; i++) {
 		struct resolve_address *to = &out->addresses[i];
 
 		memset(&to->address, 0, sizeof to->address);
@@ -208,221 +208,222 @@ static void result_fill(struct resolve_result *out, const struct resolve *q, enu
 			struct sockaddr_in *in = (struct sockaddr_in *)&to->address;
 
 			in->sin_family = AF_INET;
-			in->sin_port = htons(q->port);
-			memcpy(&in->sin_addr, a->address[i], sizeof in->sin_addr);
+			in->sin_port = htons(resolve->port);
+			memcpy(&in->sin_addr, answer->address[i], sizeof in->sin_addr);
 			to->len = sizeof *in;
 		} else {
 			struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)&to->address;
 
 			in6->sin6_family = AF_INET6;
-			in6->sin6_port = htons(q->port);
-			memcpy(&in6->sin6_addr, a->address[i], sizeof in6->sin6_addr);
+			in6->sin6_port = htons(resolve->port);
+			memcpy(&in6->sin6_addr, answer->address[i], sizeof in6->sin6_addr);
 			to->len = sizeof *in6;
 		}
 	}
 }
 
-static void resolve_deliver(struct task *t)
+static void resolve_deliver(struct task *task)
 {
-	struct resolve *q = container_of(t, struct resolve, task);
+	struct resolve *resolve = container_of(task, struct resolve, task);
 	bool gone = false;
 
-	q->gone = &gone;
+	resolve->gone = &gone;
 	for (int f = 0; f < DNS_FAMILIES; f++) {
 		struct resolve_result result;
 
-		if (q->given[f] || q->answers.of[f].status == DNS_PENDING)
+		if (resolve->given[f] || resolve->answers.of[f].status == DNS_PENDING)
 			continue;
-		q->given[f] = true;
-		result_fill(&result, q, (enum dns_family)f);
-		result.last = q->given[DNS_IPV6] && q->given[DNS_IPV4];
-		q->done(q->arg, &result);
+		resolve->given[f] = true;
+		result_fill(&result, resolve, (enum dns_family)f);
+		result.last = resolve->given[DNS_IPV6] && resolve->given[DNS_IPV4];
+		resolve->done(resolve->arg, &result);
 		if (gone)
 			return;
 		if (result.last) {
-			free(q);
+			free(resolve);
 			return;
 		}
 	}
-	q->gone = NULL;
+	resolve->gone = NULL;
 }
 
 /* ---- looking up ---- */
 
-static void lookup_publish(struct lookup *l, bool final)
+static void query_publish(struct query *query, bool final)
 {
-	struct resolve *q, *next;
+	struct resolve *resolve, *next;
 
-	for (q = LIST_FIRST(&l->waiters); q; q = next) {
-		next = LIST_NEXT(q, link);
-		q->answers = l->answers;
-		loop_defer(l->resolver->loop, &q->task);
+	for (resolve = LIST_FIRST(&query->waiters); resolve; resolve = next) {
+		next = LIST_NEXT(resolve, link);
+		resolve->answers = query->answers;
+		loop_defer(query->resolver->loop, &resolve->task);
 		if (final) {
-			LIST_REMOVE(q, link);
-			q->lookup = NULL;
+			LIST_REMOVE(resolve, link);
+			resolve->query = NULL;
 		}
 	}
 }
 
 /* Whether a family has addresses. Then no other candidate is asked for, and its answer may be delivered before that of
  * the other family. */
-static bool lookup_found(const struct lookup *l)
+static bool query_found(const struct query *query)
 {
-	return l->answers.of[DNS_IPV6].status == DNS_OK || l->answers.of[DNS_IPV4].status == DNS_OK;
+	return query->answers.of[DNS_IPV6].status == DNS_OK || query->answers.of[DNS_IPV4].status == DNS_OK;
 }
 
-static void lookup_ask(struct lookup *l);
+static void query_ask(struct query *query);
 
 /* Called after each answer, once both questions were asked. */
-static void lookup_go_on(struct lookup *l)
+static void query_go_on(struct query *query)
 {
-	const struct dns_answer *a = l->answers.of;
+	const struct dns_answer *answer = query->answers.of;
 
-	if (a[DNS_IPV6].status == DNS_PENDING || a[DNS_IPV4].status == DNS_PENDING) {
-		if (lookup_found(l))
-			lookup_publish(l, false);
+	if (answer[DNS_IPV6].status == DNS_PENDING || answer[DNS_IPV4].status == DNS_PENDING) {
+		if (query_found(query))
+			query_publish(query, false);
 		return;
 	}
-	if (a[DNS_IPV6].status == DNS_NOT_FOUND && a[DNS_IPV4].status == DNS_NOT_FOUND &&
-	    l->candidate + 1 < l->candidates) {
-		l->candidate++;
-		lookup_ask(l);
+	if (answer[DNS_IPV6].status == DNS_NOT_FOUND && answer[DNS_IPV4].status == DNS_NOT_FOUND &&
+	    query->candidate + 1 < query->candidates) {
+		query->candidate++;
+		query_ask(query);
 		return;
 	}
-	dns_cache_put(l->resolver->cache, l->name, &l->answers, loop_now_ms(l->resolver->loop));
-	lookup_publish(l, true);
-	LIST_REMOVE(l, link);
-	free(l);
+	dns_cache_put(query->resolver->cache, query->name, &query->answers, loop_now_ms(query->resolver->loop));
+	query_publish(query, true);
+	LIST_REMOVE(query, link);
+	free(query);
 }
 
-static void lookup_on_answer(void *arg, enum dns_family f, const struct dns_answer *answer)
+static void query_on_answer(void *arg, enum dns_family f, const struct dns_answer *answer)
 {
-	struct lookup *l = arg;
+	struct query *query = arg;
 
-	l->answers.of[f] = *answer;
-	if (!l->asking)
-		lookup_go_on(l);
+	query->answers.of[f] = *answer;
+	if (!query->asking)
+		query_go_on(query);
 }
 
-static void lookup_ask(struct lookup *l)
+static void query_ask(struct query *query)
 {
 	static const struct dns_answer too_long = { .status = DNS_NOT_FOUND, .reason = "name too long" };
 	char name[DNS_NAME_MAX];
 
-	memset(&l->answers, 0, sizeof l->answers);
-	l->asking = true;
+	memset(&query->answers, 0, sizeof query->answers);
+	query->asking = true;
 	for (int f = 0; f < DNS_FAMILIES; f++)         /* AAAA before A: RFC 8305 section 3 */
-		if (dns_search_name(&l->search, l->name, l->candidate, name))
-			resolve_ares_ask(l->resolver->ares, name, (enum dns_family)f, lookup_on_answer, l);
+		if (dns_search_name(&query->search, query->name, query->candidate, name))
+			resolve_ares_ask(query->resolver->ares, name, (enum dns_family)f, query_on_answer, query);
 		else
-			l->answers.of[f] = too_long;
-	l->asking = false;
-	lookup_go_on(l);
+			query->answers.of[f] = too_long;
+	query->asking = false;
+	query_go_on(query);
 }
 
-static struct lookup *lookup_find(struct resolver *r, const char *name)
+static struct query *query_find(struct resolver *resolver, const char *name)
 {
-	struct lookup *l;
+	struct query *query;
 
-	LIST_FOREACH(l, &r->lookups, link)
-		if (!strcmp(l->name, name))
-			return l;
+	LIST_FOREACH(query, &resolver->queries, link)
+		if (!strcmp(query->name, name))
+			return query;
 	return NULL;
 }
 
-static struct lookup *lookup_new(struct resolver *r, const char *name)
+static struct query *query_new(struct resolver *resolver, const char *name)
 {
-	struct lookup *l = calloc(1, sizeof *l);
+	struct query *query = calloc(1, sizeof *query);
 
-	if (!l)
+	if (!query)
 		return NULL;
-	l->resolver = r;
-	l->search = r->search;
-	l->candidates = dns_search_count(&l->search, name);
-	LIST_INIT(&l->waiters);
-	snprintf(l->name, sizeof l->name, "%s", name);
-	LIST_INSERT_HEAD(&r->lookups, l, link);
-	return l;
+	query->resolver = resolver;
+	query->search = resolver->search;
+	query->candidates = dns_search_count(&query->search, name);
+	LIST_INIT(&query->waiters);
+	snprintf(query->name, sizeof query->name, "%s", name);
+	LIST_INSERT_HEAD(&resolver->queries, query, link);
+	return query;
 }
 
 /* Answers that need no question: for an address as text, a name in the hosts file, an impossible name, or a name whose
  * former answer is still valid. */
-static bool resolve_known(struct resolve *q, const char *host)
+static bool resolve_known(struct resolve *resolve, const char *host)
 {
 	static const struct dns_answer absent = { .status = DNS_NOT_FOUND, .reason = "address literal" },
 		bad = { .status = DNS_NOT_FOUND, .reason = "misformatted domain name" };
-	struct dns_answers *a = &q->answers;
+	struct dns_answers *answers = &resolve->answers;
 	const struct dns_answers *held;
 	uint8_t address[DNS_ADDRESS_BYTES];
 
 	for (int f = 0; f < DNS_FAMILIES; f++)
 		if (inet_pton(f == DNS_IPV4 ? AF_INET : AF_INET6, host, address) == 1) {
-			a->of[DNS_IPV4] = a->of[DNS_IPV6] = absent;
-			a->of[f] = (struct dns_answer){ .status = DNS_OK, .n = 1 };
-			memcpy(a->of[f].address[0], address, sizeof address);
+			answers->of[DNS_IPV4] = answers->of[DNS_IPV6] = absent;
+			answers->of[f] = (struct dns_answer){ .status = DNS_OK, .n = 1 };
+			memcpy(answers->of[f].address[0], address, sizeof address);
 			return true;
 		}
 	if (!*host || *host == '.' || strstr(host, "..") || strlen(host) >= DNS_NAME_MAX - 1) {
-		a->of[DNS_IPV4] = a->of[DNS_IPV6] = bad;
+		answers->of[DNS_IPV4] = answers->of[DNS_IPV6] = bad;
 		return true;
 	}
-	resolver_look(q->resolver);
-	if (dns_hosts_find(q->resolver->hosts.text, host, a))
+	resolver_look(resolve->resolver);
+	if (dns_hosts_find(resolve->resolver->hosts.text, host, answers))
 		return true;
-	if (!(held = dns_cache_get(q->resolver->cache, host, loop_now_ms(q->resolver->loop))))
+	if (!(held = dns_cache_get(resolve->resolver->cache, host, loop_now_ms(resolve->resolver->loop))))
 		return false;
-	*a = *held;
+	*answers = *held;
 	return true;
 }
 
-struct resolve *resolve_start(struct resolver *r, const char *host, uint16_t port, resolve_done_f *done, void *arg)
+struct resolve *resolve_start(struct resolver *resolver, const char *host, uint16_t port, resolve_done_f *done,
+    void *arg)
 {
-	struct resolve *q = calloc(1, sizeof *q);
-	struct lookup *l;
+	struct resolve *resolve = calloc(1, sizeof *resolve);
+	struct query *query;
 
-	if (!q)
+	if (!resolve)
 		return NULL;
-	q->resolver = r;
-	q->task.run = resolve_deliver;
-	q->done = done;
-	q->arg = arg;
-	q->port = port;
-	if (resolve_known(q, host)) {
-		loop_defer(r->loop, &q->task);
-		return q;
+	resolve->resolver = resolver;
+	resolve->task.run = resolve_deliver;
+	resolve->done = done;
+	resolve->arg = arg;
+	resolve->port = port;
+	if (resolve_known(resolve, host)) {
+		loop_defer(resolver->loop, &resolve->task);
+		return resolve;
 	}
-	if ((l = lookup_find(r, host))) {
-		q->lookup = l;
-		LIST_INSERT_HEAD(&l->waiters, q, link);
-		if (lookup_found(l)) {
-			q->answers = l->answers;
-			loop_defer(r->loop, &q->task);
+	if ((query = query_find(resolver, host))) {
+		resolve->query = query;
+		LIST_INSERT_HEAD(&query->waiters, resolve, link);
+		if (query_found(query)) {
+			resolve->answers = query->answers;
+			loop_defer(resolver->loop, &resolve->task);
 		}
-		return q;
+		return resolve;
 	}
-	if (!(l = lookup_new(r, host))) {
-		free(q);
+	if (!(query = query_new(resolver, host))) {
+		free(resolve);
 		return NULL;
 	}
-	stats_add(loop_stats(r->loop), STAT_RESOLVES, 1);
-	q->lookup = l;
-	LIST_INSERT_HEAD(&l->waiters, q, link);
-	lookup_ask(l);
-	return q;
+	stats_add(loop_stats(resolver->loop), STAT_RESOLVES, 1);
+	resolve->query = query;
+	LIST_INSERT_HEAD(&query->waiters, resolve, link);
+	query_ask(query);
+	return resolve;
 }
 
 void resolve_cancel(struct resolve **qp)
 {
-	struct resolve *q = *qp;
+	struct resolve *resolve = *qp;
 
 	*qp = NULL;
-	if (!q)
+	if (!resolve)
 		return;
-	if (q->gone)
-		*q->gone = true;
-	if (q->lookup)
-		LIST_REMOVE(q, link);
-	loop_forget(q->resolver->loop, &q->task);
-	assert(task_is_out(&q->task));
-	free(q);
+	if (resolve->gone)
+		*resolve->gone = true;
+	if (resolve->query)
+		LIST_REMOVE(resolve, link);
+	loop_forget(resolve->resolver->loop, &resolve->task);
+	assert(task_is_out(&resolve->task));
+	free(resolve);
 }

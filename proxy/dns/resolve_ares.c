@@ -54,46 +54,46 @@ static void library_init(void)
 
 static void ares_on_readable(evutil_socket_t fd, short what, void *arg)
 {
-	struct ares_watch *w = arg;
+	struct ares_watch *watch = arg;
 
 	(void)what;
-	loop_enter(w->owner->loop, (loop_callback *)ares_on_readable);
-	ares_process_fd(w->owner->channel, fd, ARES_SOCKET_BAD);
+	loop_enter(watch->owner->loop, (loop_callback *)ares_on_readable);
+	ares_process_fd(watch->owner->channel, fd, ARES_SOCKET_BAD);
 }
 
 static void ares_on_writable(evutil_socket_t fd, short what, void *arg)
 {
-	struct ares_watch *w = arg;
+	struct ares_watch *watch = arg;
 
 	(void)what;
-	loop_enter(w->owner->loop, (loop_callback *)ares_on_writable);
-	ares_process_fd(w->owner->channel, ARES_SOCKET_BAD, fd);
+	loop_enter(watch->owner->loop, (loop_callback *)ares_on_writable);
+	ares_process_fd(watch->owner->channel, ARES_SOCKET_BAD, fd);
 }
 
-static void watch_free(struct ares_watch *w)
+static void watch_free(struct ares_watch *watch)
 {
-	LIST_REMOVE(w, link);
-	if (w->read_event)
-		event_free(w->read_event);
-	if (w->write_event)
-		event_free(w->write_event);
-	free(w);
+	LIST_REMOVE(watch, link);
+	if (watch->read_event)
+		event_free(watch->read_event);
+	if (watch->write_event)
+		event_free(watch->write_event);
+	free(watch);
 }
 
-static struct ares_watch *watch_new(struct resolve_ares *r, ares_socket_t fd)
+static struct ares_watch *watch_new(struct resolve_ares *ares, ares_socket_t fd)
 {
-	struct ares_watch *w = calloc(1, sizeof *w);
+	struct ares_watch *watch = calloc(1, sizeof *watch);
 
-	if (!w)
+	if (!watch)
 		return NULL;
-	LIST_INSERT_HEAD(&r->watches, w, link);
-	w->owner = r;
-	w->fd = fd;
-	w->read_event = event_new(loop_base(r->loop), fd, EV_READ | EV_PERSIST, ares_on_readable, w);
-	w->write_event = event_new(loop_base(r->loop), fd, EV_WRITE | EV_PERSIST, ares_on_writable, w);
-	if (w->read_event && w->write_event)
-		return w;
-	watch_free(w);
+	LIST_INSERT_HEAD(&ares->watches, watch, link);
+	watch->owner = ares;
+	watch->fd = fd;
+	watch->read_event = event_new(loop_base(ares->loop), fd, EV_READ | EV_PERSIST, ares_on_readable, watch);
+	watch->write_event = event_new(loop_base(ares->loop), fd, EV_WRITE | EV_PERSIST, ares_on_writable, watch);
+	if (watch->read_event && watch->write_event)
+		return watch;
+	watch_free(watch);
 	return NULL;
 }
 
@@ -101,36 +101,36 @@ static struct ares_watch *watch_new(struct resolve_ares *r, ares_socket_t fd)
  * question runs into its timeout. */
 static void on_socket_state(void *arg, ares_socket_t fd, int readable, int writable)
 {
-	struct resolve_ares *r = arg;
-	struct ares_watch *w;
+	struct resolve_ares *ares = arg;
+	struct ares_watch *watch;
 
-	LIST_FOREACH(w, &r->watches, link)
-		if (w->fd == fd)
+	LIST_FOREACH(watch, &ares->watches, link)
+		if (watch->fd == fd)
 			break;
 	if (!readable && !writable) {
-		if (w)
-			watch_free(w);
+		if (watch)
+			watch_free(watch);
 		return;
 	}
-	if (!w && !(w = watch_new(r, fd)))
+	if (!watch && !(watch = watch_new(ares, fd)))
 		return;
 	if (readable)
-		event_add(w->read_event, NULL);
+		event_add(watch->read_event, NULL);
 	else
-		event_del(w->read_event);
+		event_del(watch->read_event);
 	if (writable)
-		event_add(w->write_event, NULL);
+		event_add(watch->write_event, NULL);
 	else
-		event_del(w->write_event);
+		event_del(watch->write_event);
 }
 
-static void on_timer(struct timer *t)
+static void on_timer(struct timer *timer)
 {
-	struct resolve_ares *r = container_of(t, struct resolve_ares, timer);
+	struct resolve_ares *ares = container_of(timer, struct resolve_ares, timer);
 
-	ares_process_fd(r->channel, ARES_SOCKET_BAD, ARES_SOCKET_BAD);
-	if (r->waiting)
-		loop_arm(r->loop, &r->timer, ARES_TICK_MS);
+	ares_process_fd(ares->channel, ARES_SOCKET_BAD, ARES_SOCKET_BAD);
+	if (ares->waiting)
+		loop_arm(ares->loop, &ares->timer, ARES_TICK_MS);
 }
 
 bool resolver_takes(const char *servers)
@@ -146,12 +146,12 @@ bool resolver_takes(const char *servers)
 	return takes;
 }
 
-struct resolve_ares *resolve_ares_new(struct loop *l, const char *servers, const char *resolv_conf)
+struct resolve_ares *resolve_ares_new(struct loop *loop, const char *servers, const char *resolv_conf)
 {
-	struct resolve_ares *r = calloc(1, sizeof *r);
+	struct resolve_ares *ares = calloc(1, sizeof *ares);
 	char lookups[] = "b", *file = strdup(resolv_conf);     /* c-ares wants them writable, and copies them */
 	struct ares_options options = { .flags = ARES_FLAG_EDNS, .timeout = ARES_TIMEOUT_MS, .tries = ARES_TRIES,
-		.sock_state_cb = on_socket_state, .sock_state_cb_data = r, .lookups = lookups,
+		.sock_state_cb = on_socket_state, .sock_state_cb_data = ares, .lookups = lookups,
 		.resolvconf_path = file };
 	int mask = ARES_OPT_FLAGS | ARES_OPT_TIMEOUTMS | ARES_OPT_TRIES | ARES_OPT_SOCK_STATE_CB | ARES_OPT_LOOKUPS |
 	    ARES_OPT_DOMAINS | ARES_OPT_RESOLVCONF, status;
@@ -160,45 +160,45 @@ struct resolve_ares *resolve_ares_new(struct loop *l, const char *servers, const
 	options.qcache_max_ttl = 0;
 	mask |= ARES_OPT_QUERY_CACHE;
 #endif
-	if (!r || !file) {
-		free(r);
+	if (!ares || !file) {
+		free(ares);
 		free(file);
 		return NULL;
 	}
-	r->loop = l;
-	r->timer.fire = on_timer;
-	LIST_INIT(&r->watches);
+	ares->loop = loop;
+	ares->timer.fire = on_timer;
+	LIST_INIT(&ares->watches);
 	pthread_once(&library_once, library_init);
-	status = library_status ? library_status : ares_init_options(&r->channel, &options, mask);
+	status = library_status ? library_status : ares_init_options(&ares->channel, &options, mask);
 	free(file);
 	if (status == ARES_SUCCESS && *servers &&
-	    (status = ares_set_servers_ports_csv(r->channel, servers)) != ARES_SUCCESS)
-		ares_destroy(r->channel);
+	    (status = ares_set_servers_ports_csv(ares->channel, servers)) != ARES_SUCCESS)
+		ares_destroy(ares->channel);
 	if (status == ARES_SUCCESS)
-		return r;
+		return ares;
 	log_error("resolver: %s", ares_strerror(status));
-	free(r);
+	free(ares);
 	return NULL;
 }
 
 void resolve_ares_free(struct resolve_ares **rp)
 {
-	struct resolve_ares *r = *rp;
+	struct resolve_ares *ares = *rp;
 
-	if (!r)
+	if (!ares)
 		return;
-	r->closing = true;
-	ares_destroy(r->channel);
-	loop_disarm(r->loop, &r->timer);
-	while (!LIST_EMPTY(&r->watches))
-		watch_free(LIST_FIRST(&r->watches));
-	free(r);
+	ares->closing = true;
+	ares_destroy(ares->channel);
+	loop_disarm(ares->loop, &ares->timer);
+	while (!LIST_EMPTY(&ares->watches))
+		watch_free(LIST_FIRST(&ares->watches));
+	free(ares);
 	*rp = NULL;
 }
 
-bool resolve_ares_busy(const struct resolve_ares *r)
+bool resolve_ares_busy(const struct resolve_ares *ares)
 {
-	return r->waiting;
+	return ares->waiting;
 }
 
 static enum dns_status ares_classify(int status)
@@ -217,38 +217,39 @@ static enum dns_status ares_classify(int status)
 	}
 }
 
-static void answer_fill(struct dns_answer *a, const struct ares_addrinfo *info, enum dns_family family)
+static void answer_fill(struct dns_answer *answer, const struct ares_addrinfo *info, enum dns_family family)
 {
 	int want = family == DNS_IPV4 ? AF_INET : AF_INET6;
 
-	a->ttl_s = UINT32_MAX;
-	for (const struct ares_addrinfo_cname *c = info->cnames; c; c = c->next)
-		if (c->ttl >= 0 && (uint32_t)c->ttl < a->ttl_s)
-			a->ttl_s = (uint32_t)c->ttl;
-	for (const struct ares_addrinfo_node *n = info->nodes; n && a->n < DNS_ADDRESSES_MAX; n = n->ai_next) {
-		if (n->ai_family != want)
+	answer->ttl_s = UINT32_MAX;
+	for (const struct ares_addrinfo_cname *cname = info->cnames; cname; cname = cname->next)
+		if (cname->ttl >= 0 && (uint32_t)cname->ttl < answer->ttl_s)
+			answer->ttl_s = (uint32_t)cname->ttl;
+	for (const struct ares_addrinfo_node *node = info->nodes; node && answer->n < DNS_ADDRESSES_MAX;
+	    node = node->ai_next) {
+		if (node->ai_family != want)
 			continue;
-		if (n->ai_ttl >= 0 && (uint32_t)n->ai_ttl < a->ttl_s)
-			a->ttl_s = (uint32_t)n->ai_ttl;
+		if (node->ai_ttl >= 0 && (uint32_t)node->ai_ttl < answer->ttl_s)
+			answer->ttl_s = (uint32_t)node->ai_ttl;
 		if (family == DNS_IPV4)
-			memcpy(a->address[a->n++], &((const struct sockaddr_in *)(const void *)n->ai_addr)->sin_addr,
-			    4);
+			memcpy(answer->address[answer->n++],
+			    &((const struct sockaddr_in *)(const void *)node->ai_addr)->sin_addr, 4);
 		else
-			memcpy(a->address[a->n++], &((const struct sockaddr_in6 *)(const void *)n->ai_addr)->sin6_addr,
-			    16);
+			memcpy(answer->address[answer->n++],
+			    &((const struct sockaddr_in6 *)(const void *)node->ai_addr)->sin6_addr, 16);
 	}
 }
 
 static void ares_on_answer(void *arg, int status, int timeouts, struct ares_addrinfo *info)
 {
-	struct question *q = arg;
-	struct resolve_ares *r = q->owner;
+	struct question *question = arg;
+	struct resolve_ares *ares = question->owner;
 	struct dns_answer answer = { .n = 0 };
 
 	(void)timeouts;
-	r->waiting--;
+	ares->waiting--;
 	if (status == ARES_SUCCESS) {
-		answer_fill(&answer, info, q->family);
+		answer_fill(&answer, info, question->family);
 		if (!answer.n)
 			status = ARES_ENODATA;
 	}
@@ -256,26 +257,27 @@ static void ares_on_answer(void *arg, int status, int timeouts, struct ares_addr
 		ares_freeaddrinfo(info);
 	answer.status = ares_classify(status);
 	answer.reason = status == ARES_SUCCESS ? NULL : ares_strerror(status);
-	if (!r->closing)
-		q->done(q->arg, q->family, &answer);
-	free(q);
+	if (!ares->closing)
+		question->done(question->arg, question->family, &answer);
+	free(question);
 }
 
-void resolve_ares_ask(struct resolve_ares *r, const char *name, enum dns_family family, resolve_ares_f *done, void *arg)
+void resolve_ares_ask(struct resolve_ares *ares, const char *name, enum dns_family family, resolve_ares_f *done,
+    void *arg)
 {
 	static const struct dns_answer no_memory = { .status = DNS_FAILED, .reason = "out of memory" };
 	struct ares_addrinfo_hints hints = { .ai_flags = ARES_AI_NOSORT,
 		.ai_family = family == DNS_IPV4 ? AF_INET : AF_INET6,
 		.ai_socktype = SOCK_STREAM };
-	struct question *q = malloc(sizeof *q);
+	struct question *question = malloc(sizeof *question);
 
-	if (!q) {
+	if (!question) {
 		done(arg, family, &no_memory);
 		return;
 	}
-	*q = (struct question){ r, family, done, arg };
-	r->waiting++;
-	ares_getaddrinfo(r->channel, name, NULL, &hints, ares_on_answer, q);
-	if (r->waiting && !r->timer.queue)
-		loop_arm(r->loop, &r->timer, ARES_TICK_MS);
+	*question = (struct question){ ares, family, done, arg };
+	ares->waiting++;
+	ares_getaddrinfo(ares->channel, name, NULL, &hints, ares_on_answer, question);
+	if (ares->waiting && !ares->timer.queue)
+		loop_arm(ares->loop, &ares->timer, ARES_TICK_MS);
 }

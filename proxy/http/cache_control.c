@@ -141,10 +141,10 @@ void cache_control_forget_reload(struct cache_control *cc)
 
 /* RFC 9213 section 2.1: flags are booleans, seconds are integers, all else strings or tokens; the last member of a name
  * counts. */
-static void targeted_take(void *arg, const struct sf_member *m)
+static void targeted_take(void *arg, const struct sf_member *member)
 {
 	struct cache_control *cc = arg;
-	enum cache_directive d = directive_find(m->key, CC_RESPONSE);
+	enum cache_directive d = directive_find(member->key, CC_RESPONSE);
 	uint32_t bit = d == CC_COUNT ? 0 : 1u << d;
 
 	cc->given = true;
@@ -154,15 +154,15 @@ static void targeted_take(void *arg, const struct sf_member *m)
 	cc->invalid &= ~bit;
 	cc->listed &= ~bit;
 	if (directives[d].argument == CC_SECONDS) {
-		if (m->type == SF_INTEGER && m->number >= 0) {
-			cc->seconds[d] = m->number > CC_SECONDS_MAX ? CC_SECONDS_MAX : (uint32_t)m->number;
+		if (member->type == SF_INTEGER && member->number >= 0) {
+			cc->seconds[d] = member->number > CC_SECONDS_MAX ? CC_SECONDS_MAX : (uint32_t)member->number;
 			cc->set |= bit;
 		} else {
 			cc->invalid |= bit;
 		}
-	} else if (directives[d].argument == CC_FIELDS && m->type == SF_STRING && m->text.len) {
+	} else if (directives[d].argument == CC_FIELDS && member->type == SF_STRING && member->text.len) {
 		cc->listed |= bit;
-	} else if (m->type != SF_BOOLEAN || m->number) {
+	} else if (member->type != SF_BOOLEAN || member->number) {
 		cc->set |= bit;
 	}
 }
@@ -173,11 +173,11 @@ static bool targeted_read(struct cache_control *cc, const struct http_msg *respo
 {
 	memset(cc, 0, sizeof *cc);
 	for (uint32_t i = 0; i < response->n_fields; i++) {
-		const struct http_field *f = &response->fields[i];
-		struct slice field = http_field_name(response, f);
+		const struct http_field *targeted = &response->fields[i];
+		struct slice field = http_field_name(response, targeted);
 
 		if (field.len == strlen(name) && !strncasecmp(field.at, name, field.len) &&
-		    !sf_dict_read(http_field_value(response, f), targeted_take, cc))
+		    !sf_dict_read(http_field_value(response, targeted), targeted_take, cc))
 			return false;
 	}
 	return cc->given;

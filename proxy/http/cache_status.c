@@ -50,36 +50,36 @@ static void add_word(struct text *t, const char *word)
 		add_string(t, word);
 }
 
-void cache_status_member(struct text *t, const char *name, const struct cache_status *s)
+void cache_status_member(struct text *t, const char *name, const struct cache_status *status)
 {
 	add_word(t, name);
-	if (s->hit || s->kept)
+	if (status->hit || status->kept)
 		text_puts(t, "; hit");
-	if (!s->hit && s->fwd != FWD_NONE) {
+	if (!status->hit && status->fwd != FWD_NONE) {
 		text_puts(t, "; fwd=");
-		text_puts(t, tokens[s->fwd]);
+		text_puts(t, tokens[status->fwd]);
 	}
-	if (!s->hit && s->fwd_status) {
+	if (!status->hit && status->fwd_status) {
 		text_puts(t, "; fwd-status=");
-		text_integer(t, s->fwd_status);
+		text_integer(t, status->fwd_status);
 	}
-	if (s->has_ttl) {
+	if (status->has_ttl) {
 		text_puts(t, "; ttl=");
-		text_integer(t, s->ttl);
+		text_integer(t, status->ttl);
 	}
-	if (!s->hit && s->stored)
+	if (!status->hit && status->stored)
 		text_puts(t, "; stored");
-	if (!s->hit && s->collapsed)
+	if (!status->hit && status->collapsed)
 		text_puts(t, "; collapsed");
-	if (s->detail) {
+	if (status->detail) {
 		text_puts(t, "; detail=");
-		add_word(t, s->detail);
+		add_word(t, status->detail);
 	}
 }
 
-void cache_status_line(struct text *t, const char *name, const struct cache_status *s)
+void cache_status_line(struct text *t, const char *name, const struct cache_status *status)
 {
 	text_puts(t, "Cache-Status: ");
-	cache_status_member(t, name, s);
+	cache_status_member(t, name, status);
 	text_puts(t, "\r\n");
 }

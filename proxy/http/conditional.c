@@ -72,15 +72,15 @@ static bool next_tag(const struct http_msg *m, enum header_id id, struct http_li
 	return false;
 }
 
-static bool matches(const struct http_msg *m, enum header_id id, const struct conditional_stored *s, bool strong)
+static bool matches(const struct http_msg *m, enum header_id id, const struct conditional_stored *stored, bool strong)
 {
-	bool variants = s->etag.len && !(strong && s->etag.at[0] == 'W');
+	bool variants = stored->etag.len && !(strong && stored->etag.at[0] == 'W');
 	struct http_list it = { 0, 0 };
 	struct slice member;
 
 	while (next_tag(m, id, &it, &member))
-		if (slice_is(member, "*") || etag_equal(member, s->etag, strong) ||
-		    (variants && etag_is_variant(member, s->etag, s->variant)))
+		if (slice_is(member, "*") || etag_equal(member, stored->etag, strong) ||
+		    (variants && etag_is_variant(member, stored->etag, stored->variant)))
 			return true;
 	return false;
 }
@@ -88,36 +88,39 @@ static bool matches(const struct http_msg *m, enum header_id id, const struct co
 /* Whether the stored response was modified after the field's date (sections 13.1.3 and 13.1.4). -1: the field is
  * ignored, because it is no date or the stored response has none to compare. With If-Modified-Since Date stands in for
  * a missing Last-Modified (RFC 9111 section 4.3.2). */
-static int modified_after(const struct http_msg *m, enum header_id id, const struct conditional_stored *s, int64_t now)
+static int modified_after(const struct http_msg *m, enum header_id id, const struct conditional_stored *stored,
+    int64_t now)
 {
 	int64_t since, modified;
 
 	if (http_msg_count(m, id) != 1 || !http_date_read(http_msg_get(m, id), now, &since))
 		return -1;
-	if (!http_date_read(s->last_modified, now, &modified)) {
+	if (!http_date_read(stored->last_modified, now, &modified)) {
 		if (id == H_IF_UNMODIFIED_SINCE)
 			return -1;
-		modified = s->date;
+		modified = stored->date;
 	}
 	return modified > since;
 }
 
 /* section 13.2.2 */
-enum conditional_answer conditional_evaluate(const struct http_msg *m, const struct conditional_stored *s, int64_t now)
+enum conditional_answer conditional_evaluate(const struct http_msg *m, const struct conditional_stored *stored,
+    int64_t now)
 {
 	if (http_msg_has(m, H_IF_MATCH)) {
-		if (!matches(m, H_IF_MATCH, s, true))
+		if (!matches(m, H_IF_MATCH, stored, true))
 			return CONDITIONAL_FAILED;
-	} else if (modified_after(m, H_IF_UNMODIFIED_SINCE, s, now) == 1)
+	} else if (modified_after(m, H_IF_UNMODIFIED_SINCE, stored, now) == 1)
 		return CONDITIONAL_FAILED;
 	if (http_msg_has(m, H_IF_NONE_MATCH))
-		return matches(m, H_IF_NONE_MATCH, s, false) ? CONDITIONAL_NOT_MODIFIED : CONDITIONAL_PROCEED;
-	return modified_after(m, H_IF_MODIFIED_SINCE, s, now) == 0 ? CONDITIONAL_NOT_MODIFIED : CONDITIONAL_PROCEED;
+		return matches(m, H_IF_NONE_MATCH, stored, false) ? CONDITIONAL_NOT_MODIFIED : CONDITIONAL_PROCEED;
+	return modified_after(m, H_IF_MODIFIED_SINCE, stored, now) == 0 ? CONDITIONAL_NOT_MODIFIED
+	    : CONDITIONAL_PROCEED;
 }
 
 /* Section 13.1.5: If-Range must name the stored response by a strong validator. A date is strong where it is older than
  * the response's Date (section 8.8.2.2). */
-static bool if_range_holds(const struct http_msg *m, const struct conditional_stored *s, int64_t now)
+static bool if_range_holds(const struct http_msg *m, const struct conditional_stored *stored, int64_t now)
 {
 	struct slice value = http_msg_get(m, H_IF_RANGE);
 	int64_t wanted, modified;
@@ -125,9 +128,9 @@ static bool if_range_holds(const struct http_msg *m, const struct conditional_st
 	if (!value.at)
 		return true;
 	if (memchr(value.at, '"', value.len))
-		return etag_equal(value, s->etag, true);
-	return http_date_read(value, now, &wanted) && http_date_read(s->last_modified, now, &modified) &&
-	    wanted == modified && modified < s->date;
+		return etag_equal(value, stored->etag, true);
+	return http_date_read(value, now, &wanted) && http_date_read(stored->last_modified, now, &modified) &&
+	    wanted == modified && modified < stored->date;
 }
 
 /* Digits only; a number too large to hold becomes one larger than any body. */
@@ -150,7 +153,7 @@ struct range_spec {
 };
 
 /* section 14.1.1; false: none, several, or not understood */
-static bool range_read(const struct http_msg *m, struct range_spec *r)
+static bool range_read(const struct http_msg *m, struct range_spec *spec)
 {
 	struct slice value = http_msg_get(m, H_RANGE), set, last, unit = slice_until(value, '=', &set), first;
 
@@ -161,11 +164,11 @@ static bool range_read(const struct http_msg *m, struct range_spec *r)
 	last = slice_trim(last);
 	if (!last.at)
 		return false;
-	*r = (struct range_spec){ .suffix = !first.len, .open = !last.len };
-	if (r->suffix)
-		return conditional_read_number(last, &r->last);
-	return conditional_read_number(first, &r->first) &&
-	    (r->open || (conditional_read_number(last, &r->last) && r->last >= r->first));
+	*spec = (struct range_spec){ .suffix = !first.len, .open = !last.len };
+	if (spec->suffix)
+		return conditional_read_number(last, &spec->last);
+	return conditional_read_number(first, &spec->first) &&
+	    (spec->open || (conditional_read_number(last, &spec->last) && spec->last >= spec->first));
 }
 
 bool range_asked(const struct http_msg *m)
@@ -176,13 +179,13 @@ bool range_asked(const struct http_msg *m)
 }
 
 /* section 14.1.2 */
-enum range_answer range_evaluate(const struct http_msg *m, const struct conditional_stored *s, uint64_t length,
+enum range_answer range_evaluate(const struct http_msg *m, const struct conditional_stored *stored, uint64_t length,
     int64_t now,
     struct byte_range *range)
 {
 	struct range_spec r;
 
-	if (!range_read(m, &r) || !if_range_holds(m, s, now))
+	if (!range_read(m, &r) || !if_range_holds(m, stored, now))
 		return RANGE_NONE;
 	if (r.suffix) {
 		if (!r.last)

@@ -10,16 +10,16 @@
 enum { DIGITS_MAX = 18 };              /* every number of so many digits fits an int64_t */
 
 /* Reads the number at the front of s, which end must follow; s is moved behind both. end '\0': the number ends s. */
-static bool take_number(struct slice *s, char end, uint64_t *n)
+static bool take_number(struct slice *slice, char end, uint64_t *n)
 {
 	size_t i = 0;
 
 	*n = 0;
-	for (; i < s->len && i <= DIGITS_MAX && s->at[i] >= '0' && s->at[i] <= '9'; i++)
-		*n = *n * 10 + (uint64_t)(s->at[i] - '0');
-	if (!i || i > DIGITS_MAX || (end ? i == s->len || s->at[i] != end : i != s->len))
+	for (; i < slice->len && i <= DIGITS_MAX && slice->at[i] >= '0' && slice->at[i] <= '9'; i++)
+		*n = *n * 10 + (uint64_t)(slice->at[i] - '0');
+	if (!i || i > DIGITS_MAX || (end ? i == slice->len || slice->at[i] != end : i != slice->len))
 		return false;
-	*s = (struct slice){ s->at + i + 1, end ? s->len - i - 1 : 0 };
+	*slice = (struct slice){ slice->at + i + 1, end ? slice->len - i - 1 : 0 };
 	return true;
 }
 
@@ -34,7 +34,7 @@ static bool is_multipart(const struct http_msg *m)
 }
 
 /* section 14.4 */
-bool content_range_read(struct content_range *r, const struct http_msg *m)
+bool content_range_read(struct content_range *range, const struct http_msg *m)
 {
 	static const char unit[] = "bytes ";
 	struct slice rest = http_msg_get(m, H_CONTENT_RANGE);
@@ -43,8 +43,8 @@ bool content_range_read(struct content_range *r, const struct http_msg *m)
 	    strncasecmp(rest.at, unit, sizeof unit - 1))
 		return false;
 	rest = (struct slice){ rest.at + sizeof unit - 1, rest.len - (sizeof unit - 1) };
-	return take_number(&rest, '-', &r->first) && take_number(&rest, '/', &r->last) &&
-	    take_number(&rest, '\0', &r->total) && r->first <= r->last && r->last < r->total;
+	return take_number(&rest, '-', &range->first) && take_number(&rest, '/', &range->last) &&
+	    take_number(&rest, '\0', &range->total) && range->first <= range->last && range->last < range->total;
 }
 
 /* Section 8.8.2.2: Last-Modified is strong where the response was made after that second. */

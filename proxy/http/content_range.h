@@ -8,9 +8,9 @@
 
 struct content_range { uint64_t first, last, total; };       /* first and last inclusive */
 
-static inline uint64_t content_range_length(const struct content_range *r)
+static inline uint64_t content_range_length(const struct content_range *range)
 {
-	return r->last - r->first + 1;
+	return range->last - range->first + 1;
 }
 
 /* Reads the Content-Range of a response with a single range of bytes and a known total. False: it is anything else. */

@@ -95,17 +95,17 @@ static struct slice default_path(const struct destination *from)
 	return path;
 }
 
-static bool cookie_is_for(const struct cookie *c, const struct destination *to)
+static bool cookie_is_for(const struct cookie *cookie, const struct destination *to)
 {
 	struct slice host = slice_of(to->host);
 
-	return (!c->secure || to->tls) && cookie_path_matches(path_of(to), c->path) &&
-		(c->host_only ? names_are_same(host, c->domain) : domain_matches(host, c->domain));
+	return (!cookie->secure || to->tls) && cookie_path_matches(path_of(to), cookie->path) &&
+		(cookie->host_only ? names_are_same(host, cookie->domain) : domain_matches(host, cookie->domain));
 }
 
 /* ---- reading ---- */
 
-static void read_max_age(struct set_cookie *s, struct slice value)
+static void read_max_age(struct set_cookie *set, struct slice value)
 {
 	bool minus = value.len && value.at[0] == '-', zero = true;
 
@@ -116,39 +116,39 @@ static void read_max_age(struct set_cookie *s, struct slice value)
 			return;
 		zero = zero && value.at[i] == '0';
 	}
-	s->has_max_age = true;
-	s->over = minus || zero;
+	set->has_max_age = true;
+	set->over = minus || zero;
 }
 
 /* Dates are those of HTTP, in which servers often write hyphens for blanks. */
-static void read_expires(struct set_cookie *s, struct slice value, int64_t now)
+static void read_expires(struct set_cookie *set, struct slice value, int64_t now)
 {
 	char date[COOKIE_DATE_MAX];
 	int64_t at;
 
-	if (s->has_max_age || value.len > sizeof date)
+	if (set->has_max_age || value.len > sizeof date)
 		return;
 	for (size_t i = 0; i < value.len; i++)
 		date[i] = value.at[i] == '-' ? ' ' : value.at[i];
 	if (http_date_read(value, now, &at) || http_date_read((struct slice){ date, value.len }, now, &at))
-		s->over = at <= now;
+		set->over = at <= now;
 }
 
-static void read_cookie_attribute(struct set_cookie *s, struct slice one, int64_t now)
+static void read_cookie_attribute(struct set_cookie *set, struct slice one, int64_t now)
 {
 	struct slice value, name = slice_until(one, '=', &value);
 
 	value = slice_trim(value);
 	if (slice_is(name, "secure"))
-		s->secure = true;
+		set->secure = true;
 	else if (slice_is(name, "path"))
-		s->path = value;
+		set->path = value;
 	else if (slice_is(name, "domain"))
-		s->domain = value.len && value.at[0] == '.' ? (struct slice){ value.at + 1, value.len - 1 } : value;
+		set->domain = value.len && value.at[0] == '.' ? (struct slice){ value.at + 1, value.len - 1 } : value;
 	else if (slice_is(name, "max-age"))
-		read_max_age(s, value);
+		read_max_age(set, value);
 	else if (slice_is(name, "expires"))
-		read_expires(s, value, now);
+		read_expires(set, value, now);
 }
 
 static bool is_text(struct slice s)
@@ -161,58 +161,58 @@ static bool is_text(struct slice s)
 
 /* False: the field sets nothing. A cookie without a name is none; one with a control character could end the line that
  * it is sent in. */
-static bool read_field(struct set_cookie *s, struct slice field, int64_t now)
+static bool read_field(struct set_cookie *set, struct slice field, int64_t now)
 {
 	struct slice rest, pair = slice_until(field, ';', &rest);
 
-	*s = (struct set_cookie){ 0 };
-	s->name = slice_until(pair, '=', &s->value);
-	if (!s->value.at || !s->name.len || !is_text(pair))
+	*set = (struct set_cookie){ 0 };
+	set->name = slice_until(pair, '=', &set->value);
+	if (!set->value.at || !set->name.len || !is_text(pair))
 		return false;
-	s->value = slice_trim(s->value);
+	set->value = slice_trim(set->value);
 	while (rest.at) {
 		struct slice one = slice_until(rest, ';', &rest);
 
-		read_cookie_attribute(s, one, now);
+		read_cookie_attribute(set, one, now);
 	}
 	return true;
 }
 
 /* Whether the origin may set the cookie for its domain: its own host, or a domain that it is in, unless anybody gets a
  * name there. Makes a cookie for a public suffix that is the host itself the host's alone. */
-static bool may_set_domain(struct set_cookie *s, const struct destination *from)
+static bool may_set_domain(struct set_cookie *set, const struct destination *from)
 {
 	struct slice host = slice_of(from->host);
 
-	if (!s->domain.len)
+	if (!set->domain.len)
 		return true;
-	if (!domain_matches(host, s->domain))
+	if (!domain_matches(host, set->domain))
 		return false;
-	if (!public_suffix(s->domain))
+	if (!public_suffix(set->domain))
 		return true;
-	if (!names_are_same(host, s->domain))
+	if (!names_are_same(host, set->domain))
 		return false;
-	s->domain.len = 0;
+	set->domain.len = 0;
 	return true;
 }
 
 /* Whether the cookie is what its name promises. */
-static bool keeps_promise(const struct set_cookie *s)
+static bool keeps_promise(const struct set_cookie *set)
 {
 	for (size_t i = 0; i < sizeof promises / sizeof *promises; i++) {
 		size_t len = strlen(promises[i].prefix);
 
-		if (s->name.len >= len && !strncasecmp(s->name.at, promises[i].prefix, len) &&
-		    !(s->secure && (!promises[i].host || (!s->domain.len && slice_is(s->path, "/")))))
+		if (set->name.len >= len && !strncasecmp(set->name.at, promises[i].prefix, len) &&
+		    !(set->secure && (!promises[i].host || (!set->domain.len && slice_is(set->path, "/")))))
 			return false;
 	}
 	return true;
 }
 
 /* Whether that origin may set the cookie (section 5.3), a secure one over TLS only. */
-static bool may_set(struct set_cookie *s, const struct destination *from)
+static bool may_set(struct set_cookie *set, const struct destination *from)
 {
-	return (!s->secure || from->tls) && keeps_promise(s) && may_set_domain(s, from);
+	return (!set->secure || from->tls) && keeps_promise(set) && may_set_domain(set, from);
 }
 
 /* ---- keeping ---- */
@@ -226,33 +226,33 @@ static struct slice cookie_put(char **at, struct slice s)
 	return copy;
 }
 
-static size_t cookie_bytes(const struct cookie *c)
+static size_t cookie_bytes(const struct cookie *cookie)
 {
-	return c->name.len + c->value.len + c->domain.len + c->path.len;
+	return cookie->name.len + cookie->value.len + cookie->domain.len + cookie->path.len;
 }
 
 /* False: out of memory. */
-static bool cookie_copy(struct cookie *c)
+static bool cookie_copy(struct cookie *cookie)
 {
-	char *at = c->bytes = malloc(cookie_bytes(c));
+	char *at = cookie->bytes = malloc(cookie_bytes(cookie));
 
 	if (!at)
 		return false;
-	c->name = cookie_put(&at, c->name);
-	c->value = cookie_put(&at, c->value);
-	c->domain = cookie_put(&at, c->domain);
-	c->path = cookie_put(&at, c->path);
+	cookie->name = cookie_put(&at, cookie->name);
+	cookie->value = cookie_put(&at, cookie->value);
+	cookie->domain = cookie_put(&at, cookie->domain);
+	cookie->path = cookie_put(&at, cookie->path);
 	return true;
 }
 
 static struct cookie *jar_find(struct cookie_jar *jar, const struct cookie *like)
 {
 	for (size_t i = 0; i < jar->n; i++) {
-		struct cookie *c = &jar->items[i];
+		struct cookie *cookie = &jar->items[i];
 
-		if (slices_are_same(c->name, like->name) && names_are_same(c->domain, like->domain) &&
-		    slices_are_same(c->path, like->path) && c->host_only == like->host_only)
-			return c;
+		if (slices_are_same(cookie->name, like->name) && names_are_same(cookie->domain, like->domain) &&
+		    slices_are_same(cookie->path, like->path) && cookie->host_only == like->host_only)
+			return cookie;
 	}
 	return NULL;
 }
@@ -262,54 +262,56 @@ static struct cookie *jar_find(struct cookie_jar *jar, const struct cookie *like
 static bool jar_guards(const struct cookie_jar *jar, const struct cookie *new)
 {
 	for (size_t i = 0; i < jar->n; i++) {
-		const struct cookie *c = &jar->items[i];
+		const struct cookie *cookie = &jar->items[i];
 
-		if (c->secure && slices_are_same(c->name, new->name) && cookie_path_matches(new->path, c->path) &&
-		    (domain_matches(c->domain, new->domain) || domain_matches(new->domain, c->domain)))
+		if (cookie->secure && slices_are_same(cookie->name, new->name) &&
+		    cookie_path_matches(new->path, cookie->path) &&
+		    (domain_matches(cookie->domain, new->domain) || domain_matches(new->domain, cookie->domain)))
 			return true;
 	}
 	return false;
 }
 
-static bool jar_drop(struct cookie_jar *jar, struct cookie *c)
+static bool jar_drop(struct cookie_jar *jar, struct cookie *cookie)
 {
-	if (!c)
+	if (!cookie)
 		return false;
-	jar->total -= cookie_bytes(c);
-	free(c->bytes);
+	jar->total -= cookie_bytes(cookie);
+	free(cookie->bytes);
 	jar->n--;
-	memmove(c, c + 1, (size_t)(jar->items + jar->n - c) * sizeof *c);
+	memmove(cookie, cookie + 1, (size_t)(jar->items + jar->n - cookie) * sizeof *cookie);
 	return true;
 }
 
 /* A cookie that is set once more keeps its place. */
-static bool jar_put(struct cookie_jar *jar, struct cookie *c)
+static bool jar_put(struct cookie_jar *jar, struct cookie *cookie)
 {
-	struct cookie *old = jar_find(jar, c);
-	size_t had = old ? cookie_bytes(old) : 0, has = cookie_bytes(c);
+	struct cookie *old = jar_find(jar, cookie);
+	size_t had = old ? cookie_bytes(old) : 0, has = cookie_bytes(cookie);
 
-	if (old && slices_are_same(old->value, c->value) && old->secure == c->secure)
+	if (old && slices_are_same(old->value, cookie->value) && old->secure == cookie->secure)
 		return false;
-	if ((!old && jar->n == COOKIE_JAR_MAX) || jar->total - had + has > COOKIE_JAR_BYTES || !cookie_copy(c))
+	if ((!old && jar->n == COOKIE_JAR_MAX) || jar->total - had + has > COOKIE_JAR_BYTES || !cookie_copy(cookie))
 		return false;
 	jar->total += has - had;
 	if (!old)
 		old = &jar->items[jar->n++];
 	else
 		free(old->bytes);
-	*old = *c;
+	*old = *cookie;
 	return true;
 }
 
-static bool jar_set(struct cookie_jar *jar, const struct set_cookie *s, const struct destination *from)
+static bool jar_set(struct cookie_jar *jar, const struct set_cookie *set, const struct destination *from)
 {
-	struct cookie c = { .name = s->name, .value = s->value, .secure = s->secure, .host_only = !s->domain.len,
-		.domain = s->domain.len ? s->domain : slice_of(from->host),
-		.path = s->path.len && s->path.at[0] == '/' ? s->path : default_path(from) };
+	struct cookie c = { .name = set->name, .value = set->value, .secure = set->secure,
+		.host_only = !set->domain.len,
+		.domain = set->domain.len ? set->domain : slice_of(from->host),
+		.path = set->path.len && set->path.at[0] == '/' ? set->path : default_path(from) };
 
 	if (!from->tls && jar_guards(jar, &c))
 		return false;
-	return s->over ? jar_drop(jar, jar_find(jar, &c)) : jar_put(jar, &c);
+	return set->over ? jar_drop(jar, jar_find(jar, &c)) : jar_put(jar, &c);
 }
 
 bool cookie_jar_take(struct cookie_jar **jar, const struct destination *from, const struct http_msg *m, int64_t now)

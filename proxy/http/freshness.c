@@ -82,9 +82,9 @@ static bool has_lifetime(const struct cache_control *cc, const struct http_msg *
 }
 
 const struct cache_control *freshness_request(struct cache_control *own, const struct cache_control *says,
-    const struct freshness_settings *s)
+    const struct freshness_settings *settings)
 {
-	if (!s->no_reload)
+	if (!settings->no_reload)
 		return says;
 	*own = *says;
 	cache_control_forget_reload(own);
@@ -92,10 +92,10 @@ const struct cache_control *freshness_request(struct cache_control *own, const s
 }
 
 const struct cache_control *freshness_request_for(struct cache_control *own, const struct cache_control *says,
-    const struct freshness_settings *s, const struct freshness *f, int64_t now)
+    const struct freshness_settings *settings, const struct freshness *fresh, int64_t now)
 {
 	if (!cache_control_reloads(says) ||
-	    (!s->no_reload && now - f->response_time >= (int64_t)s->reload_floor_s))
+	    (!settings->no_reload && now - fresh->response_time >= (int64_t)settings->reload_floor_s))
 		return says;
 	*own = *says;
 	cache_control_forget_reload(own);
@@ -127,14 +127,14 @@ static bool lets_cookies_be_stored(const struct cache_control *cc, const struct 
 }
 
 enum storable freshness_storable(const struct request *request, const struct http_msg *m,
-    const struct freshness_settings *s)
+    const struct freshness_settings *settings)
 {
 	struct cache_control cc;
 	struct http_list it = { 0, 0 };
 	struct slice member;
 	bool keeps;
 
-	cache_control_response(&cc, m, s->targeted);
+	cache_control_response(&cc, m, settings->targeted);
 	keeps = cc_has(&cc, CC_PUBLIC) || cc_has(&cc, CC_S_MAXAGE);
 	if (!request_reads(request))
 		return STORABLE_METHOD;
@@ -153,7 +153,7 @@ enum storable freshness_storable(const struct request *request, const struct htt
 	while (http_msg_next_member(m, H_VARY, &it, &member))
 		if (slice_is(member, "*"))
 			return STORABLE_VARY;
-	if (!s->drops_own && http_msg_is_for_client(m) && !lets_cookies_be_stored(&cc, m))
+	if (!settings->drops_own && http_msg_is_for_client(m) && !lets_cookies_be_stored(&cc, m))
 		return STORABLE_SET_COOKIE;
 	if (!has_lifetime(&cc, m) && !cc_has(&cc, CC_PUBLIC) && !freshness_heuristic_status(m->status))
 		return STORABLE_LIFETIME;
@@ -180,40 +180,40 @@ static int64_t age_value(const struct http_msg *m)
 
 /* When the response last changed: by Last-Modified, else by its newest item, else as long ago as can be told. Whatever
  * these say, it has not changed since it was first seen as it is. A date to come says nothing. */
-static int64_t changed(const struct http_msg *m, int64_t date, int64_t now, const struct freshness_settings *s)
+static int64_t changed(const struct http_msg *m, int64_t date, int64_t now, const struct freshness_settings *settings)
 {
 	int64_t at = date, modified;
 
 	if (http_date_read(http_msg_get(m, H_LAST_MODIFIED), now, &modified) && modified <= date)
 		at = modified;
-	else if (s->adaptive && s->newest)
-		at = s->newest;
-	return s->adaptive && s->same_since && s->same_since < at ? s->same_since : at;
+	else if (settings->adaptive && settings->newest)
+		at = settings->newest;
+	return settings->adaptive && settings->same_since && settings->same_since < at ? settings->same_since : at;
 }
 
 /* section 4.2.2 */
 static int64_t heuristic_lifetime(const struct http_msg *m, const struct cache_control *cc, int64_t date, int64_t now,
-    const struct freshness_settings *s)
+    const struct freshness_settings *settings)
 {
-	int64_t lifetime, most = s->adaptive ? ADAPTIVE_MAX_S : HEURISTIC_MAX_S, at;
+	int64_t lifetime, most = settings->adaptive ? ADAPTIVE_MAX_S : HEURISTIC_MAX_S, at;
 
 	if (!freshness_heuristic_status(m->status) && !cc_has(cc, CC_PUBLIC))
 		return 0;
-	at = changed(m, date, now, s);
+	at = changed(m, date, now, settings);
 	lifetime = at < date ? (date - at) / HEURISTIC_SHARE : 0;
 	if (lifetime > most)
 		lifetime = most;
 	/* The feed's own hint and the operator's floor count for responses of status 200 only. */
-	if (m->status == 200 && s->hint_s)
-		lifetime = s->hint_s;
-	if (m->status == 200 && s->floor_s > lifetime)
-		lifetime = s->floor_s;
+	if (m->status == 200 && settings->hint_s)
+		lifetime = settings->hint_s;
+	if (m->status == 200 && settings->floor_s > lifetime)
+		lifetime = settings->floor_s;
 	return lifetime;
 }
 
 /* section 4.2.1 */
-static int64_t freshness_lifetime(struct freshness *f, const struct http_msg *m, const struct cache_control *cc,
-    int64_t date, const struct freshness_settings *s)
+static int64_t freshness_lifetime(struct freshness *fresh, const struct http_msg *m, const struct cache_control *cc,
+    int64_t date, const struct freshness_settings *settings)
 {
 	static const enum cache_directive order[] = { CC_S_MAXAGE, CC_MAX_AGE };
 	int64_t expires;
@@ -228,24 +228,24 @@ static int64_t freshness_lifetime(struct freshness *f, const struct http_msg *m,
 	/* Section 5.3: an invalid date counts as a time in the past; so do several Expires fields. */
 	if (!cc->targeted && http_msg_has(m, H_EXPIRES))
 		return http_msg_count(m, H_EXPIRES) == 1 &&
-		        http_date_read(http_msg_get(m, H_EXPIRES), f->response_time, &expires) && expires > date
+		    http_date_read(http_msg_get(m, H_EXPIRES), fresh->response_time, &expires) && expires > date
 		    ? expires - date
 		    : 0;
-	f->flags |= FRESHNESS_HEURISTIC;
-	return heuristic_lifetime(m, cc, date, f->response_time, s);
+	fresh->flags |= FRESHNESS_HEURISTIC;
+	return heuristic_lifetime(m, cc, date, fresh->response_time, settings);
 }
 
 /* The operator's limits. A response that was old already when it came is fresh for max_s from then, or utfeed would ask
  * for it each time. */
-static void limit_lifetime(struct freshness *f, const struct http_msg *m, const struct freshness_settings *s)
+static void limit_lifetime(struct freshness *fresh, const struct http_msg *m, const struct freshness_settings *settings)
 {
-	if (s->error_max_s && m->status >= 400 && f->lifetime_s > s->error_max_s)
-		f->lifetime_s = s->error_max_s;
-	if (f->flags & FRESHNESS_HEURISTIC && m->status >= 400 && freshness_heuristic_status(m->status) &&
-	    f->lifetime_s < s->error_floor_s)
-		f->lifetime_s = s->error_floor_s;
-	if (s->max_s && f->lifetime_s - f->initial_age_s > s->max_s)
-		f->lifetime_s = f->initial_age_s + s->max_s;
+	if (settings->error_max_s && m->status >= 400 && fresh->lifetime_s > settings->error_max_s)
+		fresh->lifetime_s = settings->error_max_s;
+	if (fresh->flags & FRESHNESS_HEURISTIC && m->status >= 400 && freshness_heuristic_status(m->status) &&
+	    fresh->lifetime_s < settings->error_floor_s)
+		fresh->lifetime_s = settings->error_floor_s;
+	if (settings->max_s && fresh->lifetime_s - fresh->initial_age_s > settings->max_s)
+		fresh->lifetime_s = fresh->initial_age_s + settings->max_s;
 }
 
 /* RFC 5861: the window that the response names, 0 where it cannot be read; ours where the response names none. */
@@ -256,172 +256,175 @@ static uint32_t window(const struct cache_control *cc, enum cache_directive d, u
 	return cc->invalid >> d & 1 ? 0 : ours;
 }
 
-void freshness_read(struct freshness *f, const struct http_msg *m, int64_t request_time, int64_t response_time,
-    const struct freshness_settings *s)
+void freshness_read(struct freshness *fresh, const struct http_msg *m, int64_t request_time, int64_t response_time,
+    const struct freshness_settings *settings)
 {
 	struct cache_control cc;
 	int64_t date, apparent_age, corrected_age;
 	bool revalidates;
 
-	cache_control_response(&cc, m, s->targeted);
-	*f = (struct freshness){ .response_time = response_time, .same_since = s->same_since };
+	cache_control_response(&cc, m, settings->targeted);
+	*fresh = (struct freshness){ .response_time = response_time, .same_since = settings->same_since };
 	if (!http_date_read(http_msg_get(m, H_DATE), response_time, &date))
 		date = response_time;
 	/* section 4.2.3 */
 	apparent_age = response_time > date ? response_time - date : 0;
 	corrected_age = age_value(m) + (response_time > request_time ? response_time - request_time : 0);
-	f->initial_age_s = apparent_age > corrected_age ? apparent_age : corrected_age;
-	f->lifetime_s = freshness_lifetime(f, m, &cc, date, s);
-	limit_lifetime(f, m, s);
+	fresh->initial_age_s = apparent_age > corrected_age ? apparent_age : corrected_age;
+	fresh->lifetime_s = freshness_lifetime(fresh, m, &cc, date, settings);
+	limit_lifetime(fresh, m, settings);
 	if (cc_has(&cc, CC_NO_CACHE))
-		f->flags |= FRESHNESS_NO_CACHE;
+		fresh->flags |= FRESHNESS_NO_CACHE;
 	if (cc.listed >> CC_NO_CACHE & 1)
-		f->flags |= FRESHNESS_NO_CACHE_FIELDS;
+		fresh->flags |= FRESHNESS_NO_CACHE_FIELDS;
 	/* sections 5.2.2.2, 5.2.2.8, 5.2.2.10 */
 	revalidates = cc_has(&cc, CC_MUST_REVALIDATE) || cc_has(&cc, CC_PROXY_REVALIDATE);
 	if (revalidates || cc_has(&cc, CC_S_MAXAGE))
-		f->flags |= FRESHNESS_NO_STALE;
+		fresh->flags |= FRESHNESS_NO_STALE;
 	if (cc_has(&cc, CC_IMMUTABLE))
-		f->flags |= FRESHNESS_IMMUTABLE;
+		fresh->flags |= FRESHNESS_IMMUTABLE;
 	/* A response that must not be served stale is not kept, unless the origin names a window (RFC 5861 section
 	 * 4). */
-	f->keep_s = f->flags & (FRESHNESS_NO_CACHE | FRESHNESS_NO_CACHE_FIELDS | FRESHNESS_NO_STALE) ?
-	    (s->keep_s ? window(&cc, CC_SIE, 0) : 0) : s->keep_s;
-	if (f->flags & (FRESHNESS_NO_CACHE | FRESHNESS_NO_CACHE_FIELDS) || revalidates)
+	fresh->keep_s = fresh->flags & (FRESHNESS_NO_CACHE | FRESHNESS_NO_CACHE_FIELDS | FRESHNESS_NO_STALE) ?
+	    (settings->keep_s ? window(&cc, CC_SIE, 0) : 0) : settings->keep_s;
+	if (fresh->flags & (FRESHNESS_NO_CACHE | FRESHNESS_NO_CACHE_FIELDS) || revalidates)
 		return;
 	/* Beside s-maxage the origin's windows count, because it made these exceptions itself; ours do not, nor does an
 	 * error answer in the place of another one. */
-	f->swr_s = window(&cc, CC_SWR, 0);
-	f->sie_s = window(&cc, CC_SIE, f->flags & FRESHNESS_NO_STALE || m->status >= 400 ? 0 : s->stale_if_error_s);
+	fresh->swr_s = window(&cc, CC_SWR, 0);
+	fresh->sie_s =
+	    window(&cc, CC_SIE, fresh->flags & FRESHNESS_NO_STALE || m->status >= 400 ? 0 : settings->stale_if_error_s);
 }
 
-static int64_t freshness_lifetime_end(const struct freshness *f)
+static int64_t freshness_lifetime_end(const struct freshness *fresh)
 {
-	return f->response_time - f->initial_age_s + f->lifetime_s;
+	return fresh->response_time - fresh->initial_age_s + fresh->lifetime_s;
 }
 
-int64_t freshness_end(const struct freshness *f)
+int64_t freshness_end(const struct freshness *fresh)
 {
-	int64_t end = freshness_lifetime_end(f);
+	int64_t end = freshness_lifetime_end(fresh);
 
-	return f->flags & (FRESHNESS_NO_CACHE | FRESHNESS_NO_CACHE_FIELDS) || end < f->response_time ?
-	    f->response_time : end;
+	return fresh->flags & (FRESHNESS_NO_CACHE | FRESHNESS_NO_CACHE_FIELDS) || end < fresh->response_time ?
+	    fresh->response_time : end;
 }
 
-void freshness_limit(struct freshness *f, const struct freshness *limit)
+void freshness_limit(struct freshness *fresh, const struct freshness *limit)
 {
-	int64_t more = freshness_lifetime_end(f) - freshness_lifetime_end(limit);
+	int64_t more = freshness_lifetime_end(fresh) - freshness_lifetime_end(limit);
 
 	if (more > 0)
-		f->lifetime_s -= more;
-	f->flags = ((f->flags | limit->flags) & ~(uint32_t)FRESHNESS_IMMUTABLE) |
-	    (f->flags & limit->flags & FRESHNESS_IMMUTABLE);
-	if (f->swr_s > limit->swr_s)
-		f->swr_s = limit->swr_s;
-	if (f->sie_s > limit->sie_s)
-		f->sie_s = limit->sie_s;
-	if (f->keep_s > limit->keep_s)
-		f->keep_s = limit->keep_s;
+		fresh->lifetime_s -= more;
+	fresh->flags = ((fresh->flags | limit->flags) & ~(uint32_t)FRESHNESS_IMMUTABLE) |
+	    (fresh->flags & limit->flags & FRESHNESS_IMMUTABLE);
+	if (fresh->swr_s > limit->swr_s)
+		fresh->swr_s = limit->swr_s;
+	if (fresh->sie_s > limit->sie_s)
+		fresh->sie_s = limit->sie_s;
+	if (fresh->keep_s > limit->keep_s)
+		fresh->keep_s = limit->keep_s;
 }
 
-void freshness_read_hop(struct freshness *f, const struct http_msg *m, int64_t request_time, int64_t response_time,
-    const struct freshness_settings *s)
+void freshness_read_hop(struct freshness *fresh, const struct http_msg *m, int64_t request_time, int64_t response_time,
+    const struct freshness_settings *settings)
 {
-	struct freshness_settings own = *s;
+	struct freshness_settings own = *settings;
 
 	own.max_s = 0;
-	freshness_read(f, m, request_time, response_time, &own);
-	if (f->flags & FRESHNESS_HEURISTIC && f->lifetime_s < s->floor_s)
-		f->lifetime_s = s->floor_s;
+	freshness_read(fresh, m, request_time, response_time, &own);
+	if (fresh->flags & FRESHNESS_HEURISTIC && fresh->lifetime_s < settings->floor_s)
+		fresh->lifetime_s = settings->floor_s;
 }
 
 /* Whether the clock was set back since the response came, or was wrong then, so that its age is unknown. */
-static bool is_from_the_future(const struct freshness *f, int64_t now)
+static bool is_from_the_future(const struct freshness *fresh, int64_t now)
 {
-	return f->response_time - now > FRESHNESS_AHEAD_MAX_S;
+	return fresh->response_time - now > FRESHNESS_AHEAD_MAX_S;
 }
 
-int64_t freshness_age(const struct freshness *f, int64_t now)
+int64_t freshness_age(const struct freshness *fresh, int64_t now)
 {
-	int64_t age = f->initial_age_s + (now > f->response_time ? now - f->response_time : 0);
+	int64_t age = fresh->initial_age_s + (now > fresh->response_time ? now - fresh->response_time : 0);
 
 	return age > (int64_t)CC_SECONDS_MAX ? (int64_t)CC_SECONDS_MAX : age;
 }
 
-int64_t freshness_ttl(const struct freshness *f, int64_t now)
+int64_t freshness_ttl(const struct freshness *fresh, int64_t now)
 {
-	return is_from_the_future(f, now) ? -(int64_t)CC_SECONDS_MAX - 1 : f->lifetime_s - freshness_age(f, now);
+	return is_from_the_future(fresh, now) ? -(int64_t)CC_SECONDS_MAX - 1
+	    : fresh->lifetime_s - freshness_age(fresh, now);
 }
 
-bool freshness_ends_soon(const struct freshness *f, int64_t now, uint32_t spread)
+bool freshness_ends_soon(const struct freshness *fresh, int64_t now, uint32_t spread)
 {
-	int64_t ttl = freshness_ttl(f, now), part = f->lifetime_s / SOON_SHARE;
+	int64_t ttl = freshness_ttl(fresh, now), part = fresh->lifetime_s / SOON_SHARE;
 
 	if (part > SOON_MAX_S)
 		part = SOON_MAX_S;
 	return ttl > 0 && ttl <= part - spread % (uint32_t)(part / 2 + 1);
 }
 
-int64_t freshness_use_s(const struct freshness *f)
+int64_t freshness_use_s(const struct freshness *freshness)
 {
-	int64_t fresh = f->lifetime_s - f->initial_age_s, stale = f->swr_s > f->sie_s ? f->swr_s : f->sie_s;
-	int64_t use = fresh + stale, kept = freshness_end(f) - f->response_time + f->keep_s;
+	int64_t fresh = freshness->lifetime_s - freshness->initial_age_s,
+	    stale = freshness->swr_s > freshness->sie_s ? freshness->swr_s : freshness->sie_s;
+	int64_t use = fresh + stale, kept = freshness_end(freshness) - freshness->response_time + freshness->keep_s;
 
 	if (use < kept)
 		use = kept;
 	return use > 0 ? use : 1;
 }
 
-void freshness_expire(struct freshness *f, int64_t now)
+void freshness_expire(struct freshness *fresh, int64_t now)
 {
-	int64_t age = is_from_the_future(f, now) ? f->initial_age_s : freshness_age(f, now);
+	int64_t age = is_from_the_future(fresh, now) ? fresh->initial_age_s : freshness_age(fresh, now);
 
-	if (f->lifetime_s > age)
-		f->lifetime_s = age;
+	if (fresh->lifetime_s > age)
+		fresh->lifetime_s = age;
 }
 
-enum freshness_reuse freshness_reuse(const struct freshness *f, const struct cache_control *cc, int64_t now,
+enum freshness_reuse freshness_reuse(const struct freshness *freshness, const struct cache_control *cc, int64_t now,
     bool *by_request)
 {
-	int64_t age = freshness_age(f, now), ttl = freshness_ttl(f, now);
-	bool needs = f->flags & (FRESHNESS_NO_CACHE | FRESHNESS_NO_CACHE_FIELDS), fresh = ttl > 0, refused;
+	int64_t age = freshness_age(freshness, now), ttl = freshness_ttl(freshness, now);
+	bool needs = freshness->flags & (FRESHNESS_NO_CACHE | FRESHNESS_NO_CACHE_FIELDS), fresh = ttl > 0, refused;
 
 	/* Sections 5.2.1.1, 5.2.1.3, 5.2.1.4. A fresh immutable response is not refused by max-age (RFC 8246 section
 	 * 2). */
 	refused = cc_has(cc, CC_NO_CACHE) || (cc_has(cc, CC_MIN_FRESH) && ttl < (int64_t)cc->seconds[CC_MIN_FRESH]) ||
 	    (cc_has(cc, CC_MAX_AGE) && age > (int64_t)cc->seconds[CC_MAX_AGE] &&
-	        !(fresh && f->flags & FRESHNESS_IMMUTABLE));
+	    !(fresh && freshness->flags & FRESHNESS_IMMUTABLE));
 	if (by_request)
 		*by_request = refused && !needs && fresh;
 	if (!needs && !refused) {
 		if (fresh)
 			return REUSE_FRESH;
-		if (cc_has(cc, CC_MAX_STALE) && !(f->flags & FRESHNESS_NO_STALE) &&
+		if (cc_has(cc, CC_MAX_STALE) && !(freshness->flags & FRESHNESS_NO_STALE) &&
 		    -ttl <= (int64_t)cc->seconds[CC_MAX_STALE])
 			return REUSE_STALE;                /* section 5.2.1.2 */
-		if (-ttl < (int64_t)f->swr_s)
+		if (-ttl < (int64_t)freshness->swr_s)
 			return REUSE_STALE_REFRESH;        /* RFC 5861 section 3 */
 	}
 	return cc_has(cc, CC_ONLY_IF_CACHED) ? REUSE_ONLY_IF_CACHED : REUSE_REVALIDATE;
 }
 
-bool freshness_if_error(const struct freshness *f, const struct cache_control *cc, int64_t now)
+bool freshness_if_error(const struct freshness *fresh, const struct cache_control *cc, int64_t now)
 {
-	int64_t ttl = freshness_ttl(f, now), allowed = f->sie_s;
+	int64_t ttl = freshness_ttl(fresh, now), allowed = fresh->sie_s;
 
-	if (f->flags & (FRESHNESS_NO_CACHE | FRESHNESS_NO_CACHE_FIELDS) || cc_has(cc, CC_NO_CACHE))
+	if (fresh->flags & (FRESHNESS_NO_CACHE | FRESHNESS_NO_CACHE_FIELDS) || cc_has(cc, CC_NO_CACHE))
 		return false;
-	if (cc_has(cc, CC_SIE) && !(f->flags & FRESHNESS_NO_STALE) && (int64_t)cc->seconds[CC_SIE] > allowed)
+	if (cc_has(cc, CC_SIE) && !(fresh->flags & FRESHNESS_NO_STALE) && (int64_t)cc->seconds[CC_SIE] > allowed)
 		allowed = cc->seconds[CC_SIE];
 	return ttl > 0 || -ttl < allowed;
 }
 
-int64_t freshness_kept_until(const struct freshness *f)
+int64_t freshness_kept_until(const struct freshness *fresh)
 {
-	return freshness_end(f) + f->keep_s;
+	return freshness_end(fresh) + fresh->keep_s;
 }
 
-bool freshness_keeps(const struct freshness *f, int64_t now)
+bool freshness_keeps(const struct freshness *fresh, int64_t now)
 {
-	return !is_from_the_future(f, now) && now < freshness_kept_until(f) && f->keep_s;
+	return !is_from_the_future(fresh, now) && now < freshness_kept_until(fresh) && fresh->keep_s;
 }

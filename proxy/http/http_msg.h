@@ -77,13 +77,13 @@ enum header_request http_header_request(enum header_id);
 bool http_header_is_disguised(enum header_id, struct slice name);
 enum header_response http_header_response(enum header_id);
 
-static inline struct slice http_field_name(const struct http_msg *m, const struct http_field *f)
+static inline struct slice http_field_name(const struct http_msg *m, const struct http_field *field)
 {
-	return (struct slice){ m->base + f->name, f->name_len };
+	return (struct slice){ m->base + field->name, field->name_len };
 }
-static inline struct slice http_field_value(const struct http_msg *m, const struct http_field *f)
+static inline struct slice http_field_value(const struct http_msg *m, const struct http_field *field)
 {
-	return (struct slice){ m->base + f->value, f->value_len };
+	return (struct slice){ m->base + field->value, field->value_len };
 }
 static inline struct slice http_msg_target(const struct http_msg *m)
 {

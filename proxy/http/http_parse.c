@@ -26,11 +26,11 @@ struct http_parser {
 	const char *reason;
 };
 
-static int http_fail(struct http_parser *p, enum http_parse_error error, const char *reason)
+static int http_fail(struct http_parser *parser, enum http_parse_error error, const char *reason)
 {
-	if (p->error == HTTP_E_NONE) {
-		p->error = error;
-		p->reason = reason;
+	if (parser->error == HTTP_E_NONE) {
+		parser->error = error;
+		parser->reason = reason;
 	}
 	return HPE_USER;
 }
@@ -47,39 +47,39 @@ static int on_url(llhttp_t *ll, const char *at, size_t len)
 
 static int on_field(llhttp_t *ll, const char *at, size_t len)
 {
-	struct http_parser *p = ll->data;
-	struct http_msg *m = p->msg;
+	struct http_parser *parser = ll->data;
+	struct http_msg *m = parser->msg;
 
-	if (p->head_done) {              /* trailers are not kept */
-		p->in_name |= len != 0;
+	if (parser->head_done) {              /* trailers are not kept */
+		parser->in_name |= len != 0;
 		return 0;
 	}
-	if (!p->in_name) {
+	if (!parser->in_name) {
 		if (m->n_fields == m->max_fields)
-			return http_fail(p, HTTP_E_TOO_MANY_FIELDS, "too many header fields");
+			return http_fail(parser, HTTP_E_TOO_MANY_FIELDS, "too many header fields");
 		m->fields[m->n_fields] = (struct http_field){ .name = (uint32_t)(at - m->base) };
-		p->in_name = true;
+		parser->in_name = true;
 	}
 	if (len > (size_t)UINT16_MAX - m->fields[m->n_fields].name_len)
-		return http_fail(p, HTTP_E_TOO_MANY_FIELDS, "field name too long");
+		return http_fail(parser, HTTP_E_TOO_MANY_FIELDS, "field name too long");
 	m->fields[m->n_fields].name_len = (uint16_t)(m->fields[m->n_fields].name_len + len);
 	return 0;
 }
 
 static int on_field_complete(llhttp_t *ll)
 {
-	struct http_parser *p = ll->data;
-	struct http_msg *m = p->msg;
+	struct http_parser *parser = ll->data;
+	struct http_msg *m = parser->msg;
 
-	if (!p->in_name || (!p->head_done && !m->fields[m->n_fields].name_len))
-		return http_fail(p, HTTP_E_SYNTAX, "empty field name");
-	if (p->head_done) {
-		p->in_name = false;
+	if (!parser->in_name || (!parser->head_done && !m->fields[m->n_fields].name_len))
+		return http_fail(parser, HTTP_E_SYNTAX, "empty field name");
+	if (parser->head_done) {
+		parser->in_name = false;
 		return 0;
 	}
 	if (m->base[m->fields[m->n_fields].name + m->fields[m->n_fields].name_len] != ':')
-		return http_fail(p, HTTP_E_SYNTAX, "blank before a colon");
-	p->in_name = false;
+		return http_fail(parser, HTTP_E_SYNTAX, "blank before a colon");
+	parser->in_name = false;
 	m->fields[m->n_fields].id =
 	    (uint8_t)http_header_id(m->base + m->fields[m->n_fields].name, m->fields[m->n_fields].name_len);
 	http_msg_add(m);
@@ -88,18 +88,18 @@ static int on_field_complete(llhttp_t *ll)
 
 static int on_value(llhttp_t *ll, const char *at, size_t len)
 {
-	struct http_parser *p = ll->data;
-	struct http_msg *m = p->msg;
-	struct http_field *f;
+	struct http_parser *parser = ll->data;
+	struct http_msg *m = parser->msg;
+	struct http_field *field;
 
-	if (p->head_done)
+	if (parser->head_done)
 		return 0;
-	f = &m->fields[m->n_fields - 1];
-	if (!f->value_len)
-		f->value = (uint32_t)(at - m->base);
-	else if (m->base + f->value + f->value_len != at)
-		return http_fail(p, HTTP_E_SYNTAX, "folded header line");
-	f->value_len += (uint32_t)len;
+	field = &m->fields[m->n_fields - 1];
+	if (!field->value_len)
+		field->value = (uint32_t)(at - m->base);
+	else if (m->base + field->value + field->value_len != at)
+		return http_fail(parser, HTTP_E_SYNTAX, "folded header line");
+	field->value_len += (uint32_t)len;
 	return 0;
 }
 
@@ -148,35 +148,35 @@ static bool http_length_agrees(const struct http_msg *m)
 /* Refuses heads that llhttp accepts although they have no single meaning, or none that utfeed can carry out. llhttp
  * reads the framing fields by itself, as they come: where its result differs from the fields' text there are two
  * meanings (for example "chunked" and a tab is chunked to us and nothing to llhttp 8). */
-static int http_check_framing(struct http_parser *p, struct http_msg *m)
+static int http_check_framing(struct http_parser *parser, struct http_msg *m)
 {
 	size_t codings = http_msg_count(m, H_TRANSFER_ENCODING);
 
 	if (m->major != 1 || m->minor > 1)
-		return http_fail(p, HTTP_E_VERSION, "not HTTP/1.0 or HTTP/1.1");
-	if (!p->request && !http_status_valid(m))
-		return http_fail(p, HTTP_E_SYNTAX, "status code is not of three digits, 100 to 599");
-	if (p->request && !http_request_line_valid(m))
-		return http_fail(p, HTTP_E_SYNTAX, "blanks in the request line");
+		return http_fail(parser, HTTP_E_VERSION, "not HTTP/1.0 or HTTP/1.1");
+	if (!parser->request && !http_status_valid(m))
+		return http_fail(parser, HTTP_E_SYNTAX, "status code is not of three digits, 100 to 599");
+	if (parser->request && !http_request_line_valid(m))
+		return http_fail(parser, HTTP_E_SYNTAX, "blanks in the request line");
 	if (!http_length_agrees(m))
-		return http_fail(p, HTTP_E_FRAMING, "Content-Length that can be read in two ways");
+		return http_fail(parser, HTTP_E_FRAMING, "Content-Length that can be read in two ways");
 	if (!codings && !m->chunked)
 		return 0;
 	if (codings != 1 || !slice_is(http_msg_get(m, H_TRANSFER_ENCODING), "chunked"))
-		return http_fail(p, HTTP_E_FRAMING, "transfer coding other than chunked");
+		return http_fail(parser, HTTP_E_FRAMING, "transfer coding other than chunked");
 	if (!m->chunked)
-		return http_fail(p, HTTP_E_FRAMING, "Transfer-Encoding that can be read in two ways");
+		return http_fail(parser, HTTP_E_FRAMING, "Transfer-Encoding that can be read in two ways");
 	if (m->minor == 0)       /* RFC 9112 section 6.1 */
-		return http_fail(p, HTTP_E_FRAMING, "Transfer-Encoding in HTTP/1.0");
+		return http_fail(parser, HTTP_E_FRAMING, "Transfer-Encoding in HTTP/1.0");
 	if (m->has_length)       /* RFC 9112 section 6.3, rule 3 */
-		return http_fail(p, HTTP_E_FRAMING, "both Transfer-Encoding and Content-Length");
+		return http_fail(parser, HTTP_E_FRAMING, "both Transfer-Encoding and Content-Length");
 	return 0;
 }
 
 /* Marks the fields that Connection names as hop by hop, except those whose removal would change what the message is
  * (RFC 9110 section 7.6.1: senders must not list them). Connection may name no more fields than a message may have,
  * since all fields are searched for each name. */
-static int http_mark_hops(struct http_parser *p, struct http_msg *m)
+static int http_mark_hops(struct http_parser *parser, struct http_msg *m)
 {
 	struct http_list it = { 0, 0 };
 	struct slice name;
@@ -186,7 +186,7 @@ static int http_mark_hops(struct http_parser *p, struct http_msg *m)
 		enum header_id id = http_header_id(name.at, name.len);
 
 		if (++named > m->max_fields)
-			return http_fail(p, HTTP_E_TOO_MANY_FIELDS, "Connection names too many fields");
+			return http_fail(parser, HTTP_E_TOO_MANY_FIELDS, "Connection names too many fields");
 		m->keep_alive &= !slice_is(name, "close");     /* with blanks around it, too */
 		if (id == H_CONTENT_LENGTH || id == H_HOST || id == H_CONTENT_TYPE || id == H_CONTENT_ENCODING ||
 		    id == H_CACHE_CONTROL)
@@ -201,22 +201,22 @@ static int http_mark_hops(struct http_parser *p, struct http_msg *m)
 	return 0;
 }
 
-static void http_trim_value(const struct http_msg *m, struct http_field *f)
+static void http_trim_value(const struct http_msg *m, struct http_field *field)
 {
-	struct slice v = http_field_value(m, f);
+	struct slice v = http_field_value(m, field);
 
 	if (!v.len || ((unsigned char)v.at[0] > ' ' && (unsigned char)v.at[v.len - 1] > ' '))
 		return;
 	v = slice_trim(v);
 	if (v.len)
-		f->value = (uint32_t)(v.at - m->base);
-	f->value_len = (uint32_t)v.len;
+		field->value = (uint32_t)(v.at - m->base);
+	field->value_len = (uint32_t)v.len;
 }
 
 static int on_headers_complete(llhttp_t *ll)
 {
-	struct http_parser *p = ll->data;
-	struct http_msg *m = p->msg;
+	struct http_parser *parser = ll->data;
+	struct http_msg *m = parser->msg;
 
 	for (uint32_t i = 0; i < m->n_fields; i++)
 		http_trim_value(m, &m->fields[i]);
@@ -226,29 +226,29 @@ static int on_headers_complete(llhttp_t *ll)
 	m->chunked = ll->flags & F_CHUNKED;
 	m->has_length = ll->flags & F_CONTENT_LENGTH;
 	m->content_length = ll->content_length;
-	if (p->request)
+	if (parser->request)
 		m->method = ll->method == HTTP_GET ? METHOD_GET : ll->method == HTTP_HEAD ? METHOD_HEAD :
 		    ll->method == HTTP_CONNECT ? METHOD_CONNECT :
 		    ll->method == HTTP_TRACE ? METHOD_TRACE : METHOD_OTHER;
-	if (http_check_framing(p, m))
+	if (http_check_framing(parser, m))
 		return -1;
 	m->keep_alive = llhttp_should_keep_alive(ll);
-	if (http_mark_hops(p, m))
+	if (http_mark_hops(parser, m))
 		return -1;
-	if (p->no_body || (!p->request && (m->status / 100 == 1 || m->status == 204 || m->status == 304)))
+	if (parser->no_body || (!parser->request && (m->status / 100 == 1 || m->status == 204 || m->status == 304)))
 		ll->flags |= F_SKIPBODY;
 	ll->upgrade = 0;
-	p->head_done = true;
+	parser->head_done = true;
 	return HPE_PAUSED;
 }
 
 static int on_body(llhttp_t *ll, const char *at, size_t len)
 {
-	struct http_parser *p = ll->data;
+	struct http_parser *parser = ll->data;
 
-	p->body_end = at + len;
-	if (p->body && p->body(p->arg, at, len))
-		return http_fail(p, HTTP_E_BODY, "body not taken");
+	parser->body_end = at + len;
+	if (parser->body && parser->body(parser->arg, at, len))
+		return http_fail(parser, HTTP_E_BODY, "body not taken");
 	return 0;
 }
 
@@ -267,14 +267,14 @@ static const llhttp_settings_t settings = {
 
 struct http_parser *http_parser_new(bool request, http_body_f *body, void *arg)
 {
-	struct http_parser *p = calloc(1, sizeof *p);
+	struct http_parser *parser = calloc(1, sizeof *parser);
 
-	if (!p)
+	if (!parser)
 		return NULL;
-	p->request = request;
-	p->body = body;
-	p->arg = arg;
-	return p;
+	parser->request = request;
+	parser->body = body;
+	parser->arg = arg;
+	return parser;
 }
 
 void http_parser_free(struct http_parser **pp)
@@ -283,22 +283,22 @@ void http_parser_free(struct http_parser **pp)
 	*pp = NULL;
 }
 
-void http_parser_start(struct http_parser *p, struct http_msg *m, bool no_body)
+void http_parser_start(struct http_parser *parser, struct http_msg *m, bool no_body)
 {
-	llhttp_init(&p->ll, p->request ? HTTP_REQUEST : HTTP_RESPONSE, &settings);
-	p->ll.data = p;
-	p->msg = m;
-	p->no_body = no_body;
-	p->head_done = p->done = p->in_name = false;
-	p->error = HTTP_E_NONE;
-	p->reason = "";
-	p->framing = 0;
+	llhttp_init(&parser->ll, parser->request ? HTTP_REQUEST : HTTP_RESPONSE, &settings);
+	parser->ll.data = parser;
+	parser->msg = m;
+	parser->no_body = no_body;
+	parser->head_done = parser->done = parser->in_name = false;
+	parser->error = HTTP_E_NONE;
+	parser->reason = "";
+	parser->framing = 0;
 	http_msg_reset(m);
 }
 
-void http_parser_go_on(struct http_parser *p)
+void http_parser_go_on(struct http_parser *parser)
 {
-	llhttp_resume(&p->ll);
+	llhttp_resume(&parser->ll);
 }
 
 /* Method and version are told apart because they are answered differently (501, 505). */
@@ -322,78 +322,78 @@ static enum http_parse_error http_classify(llhttp_errno_t e)
 
 /* Whether chunk extensions and trailers stay within HTTP_FRAMING_MAX: otherwise a peer could send them for ever,
  * without a byte of the body. */
-static bool http_framing_ends(struct http_parser *p, const char *data, size_t used)
+static bool http_framing_ends(struct http_parser *parser, const char *data, size_t used)
 {
-	p->framing = p->body_end ? (size_t)(data + used - p->body_end) : p->framing + used;
-	return p->framing <= HTTP_FRAMING_MAX;
+	parser->framing = parser->body_end ? (size_t)(data + used - parser->body_end) : parser->framing + used;
+	return parser->framing <= HTTP_FRAMING_MAX;
 }
 
-enum http_parse_result http_parse(struct http_parser *p, const char *data, size_t len, size_t *used)
+enum http_parse_result http_parse(struct http_parser *parser, const char *data, size_t len, size_t *used)
 {
-	bool was_head = !p->head_done;
+	bool was_head = !parser->head_done;
 	llhttp_errno_t e;
 	size_t seen;
 	char before;
 
 	*used = 0;
-	if (p->error != HTTP_E_NONE)
+	if (parser->error != HTTP_E_NONE)
 		return PARSE_ERROR;
-	if (p->done)
+	if (parser->done)
 		return PARSE_DONE;
-	p->body_end = NULL;
-	e = llhttp_execute(&p->ll, data, len);
-	*used = e == HPE_OK ? len : (size_t)(llhttp_get_error_pos(&p->ll) - data);
+	parser->body_end = NULL;
+	e = llhttp_execute(&parser->ll, data, len);
+	*used = e == HPE_OK ? len : (size_t)(llhttp_get_error_pos(&parser->ll) - data);
 	/* after an error the byte that was refused counts as seen */
 	seen = e == HPE_OK || e == HPE_PAUSED || *used == len ? *used : *used + 1;
-	if (was_head && !head_lines_valid(data, seen, data > p->msg->base ? data[-1] : 0)) {
-		http_fail(p, HTTP_E_SYNTAX, "line not ended by CRLF, or folded");
+	if (was_head && !head_lines_valid(data, seen, data > parser->msg->base ? data[-1] : 0)) {
+		http_fail(parser, HTTP_E_SYNTAX, "line not ended by CRLF, or folded");
 		return PARSE_ERROR;
 	}
-	before = *used > 1 ? data[*used - 2] : p->last;
+	before = *used > 1 ? data[*used - 2] : parser->last;
 	if (*used)
-		p->last = data[*used - 1];
-	if (!was_head && !http_framing_ends(p, data, *used)) {
-		http_fail(p, HTTP_E_FRAMING, "chunk extensions or trailers without end");
+		parser->last = data[*used - 1];
+	if (!was_head && !http_framing_ends(parser, data, *used)) {
+		http_fail(parser, HTTP_E_FRAMING, "chunk extensions or trailers without end");
 		return PARSE_ERROR;
 	}
 	if (e == HPE_OK)
 		return PARSE_MORE;
-	if (e == HPE_PAUSED && p->done && p->msg->chunked && *used && before != '\r') {
-		http_fail(p, HTTP_E_SYNTAX, "chunked body ended by LF alone");
+	if (e == HPE_PAUSED && parser->done && parser->msg->chunked && *used && before != '\r') {
+		http_fail(parser, HTTP_E_SYNTAX, "chunked body ended by LF alone");
 		return PARSE_ERROR;
 	}
-	if (e == HPE_PAUSED && p->done)
+	if (e == HPE_PAUSED && parser->done)
 		return PARSE_DONE;
-	if (e == HPE_PAUSED && p->head_done) {
-		p->msg->head_len = (uint32_t)(data + *used - p->msg->base);
+	if (e == HPE_PAUSED && parser->head_done) {
+		parser->msg->head_len = (uint32_t)(data + *used - parser->msg->base);
 		return PARSE_HEAD;
 	}
-	http_fail(p, http_classify(e), llhttp_get_error_reason(&p->ll));
+	http_fail(parser, http_classify(e), llhttp_get_error_reason(&parser->ll));
 	return PARSE_ERROR;
 }
 
-enum http_parse_result http_parse_eof(struct http_parser *p)
+enum http_parse_result http_parse_eof(struct http_parser *parser)
 {
 	llhttp_errno_t e;
 
-	if (p->error != HTTP_E_NONE)
+	if (parser->error != HTTP_E_NONE)
 		return PARSE_ERROR;
-	if (p->done)
+	if (parser->done)
 		return PARSE_DONE;
-	e = llhttp_finish(&p->ll);
-	if (p->done && p->head_done)
+	e = llhttp_finish(&parser->ll);
+	if (parser->done && parser->head_done)
 		return PARSE_DONE;
-	http_fail(p, HTTP_E_INCOMPLETE,
+	http_fail(parser, HTTP_E_INCOMPLETE,
 	    e == HPE_OK ? "closed before the message began" : "closed before the message was complete");
 	return PARSE_ERROR;
 }
 
-enum http_parse_error http_parser_error(const struct http_parser *p)
+enum http_parse_error http_parser_error(const struct http_parser *parser)
 {
-	return p->error;
+	return parser->error;
 }
 
-const char *http_parser_reason(const struct http_parser *p)
+const char *http_parser_reason(const struct http_parser *parser)
 {
-	return p->reason ? p->reason : "";
+	return parser->reason ? parser->reason : "";
 }

@@ -29,29 +29,29 @@ struct loose {
 };
 
 /* Takes one character off the text, if it stands there plain or as its escape. */
-static bool loose_url_take(struct loose *l, char plain, const char *escape)
+static bool loose_url_take(struct loose *loose, char plain, const char *escape)
 {
-	struct slice rest = l->rest;
+	struct slice rest = loose->rest;
 	size_t n = rest.len && *rest.at == plain ? 1 :
-		l->escapes && rest.len >= 3 && !strncasecmp(rest.at, escape, 3) ? 3 : 0;
+		loose->escapes && rest.len >= 3 && !strncasecmp(rest.at, escape, 3) ? 3 : 0;
 
-	l->encoded |= n == 3;
-	l->rest = (struct slice){ rest.at + n, rest.len - n };
+	loose->encoded |= n == 3;
+	loose->rest = (struct slice){ rest.at + n, rest.len - n };
 	return n;
 }
 
 /* Takes a word and the colon behind it off the text. */
-static bool take_scheme(struct loose *l, const char *scheme)
+static bool take_scheme(struct loose *loose, const char *scheme)
 {
 	size_t n = strlen(scheme);
-	struct loose then = *l;
+	struct loose then = *loose;
 
-	if (l->rest.len < n || strncasecmp(l->rest.at, scheme, n) != 0)
+	if (loose->rest.len < n || strncasecmp(loose->rest.at, scheme, n) != 0)
 		return false;
-	then.rest = (struct slice){ l->rest.at + n, l->rest.len - n };
+	then.rest = (struct slice){ loose->rest.at + n, loose->rest.len - n };
 	if (!loose_url_take(&then, ':', "%3a"))
 		return false;
-	*l = then;
+	*loose = then;
 	return true;
 }
 
@@ -81,7 +81,7 @@ static size_t name_character(struct slice text, bool escapes)
 }
 
 /* The length of a name with a dot at the start of the text, and a slash behind it; 0: there is none. */
-static size_t name_length(struct slice text, bool escapes)
+static size_t loose_name_length(struct slice text, bool escapes)
 {
 	size_t n = 0, label = 0, dots = 0, next;
 	bool letters = false;
@@ -109,7 +109,7 @@ bool loose_url(struct text *t, struct slice text, bool escapes)
 		add_rest(t, l.rest, l.encoded);
 		return true;
 	}
-	if (feed || http || https || !name_length(text, escapes))
+	if (feed || http || https || !loose_name_length(text, escapes))
 		return false;
 	text_puts(t, "https://");
 	text_add(t, text.at, text.len);

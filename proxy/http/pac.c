@@ -14,32 +14,32 @@ bool pac_is(const struct conf *conf, struct slice target)
 }
 
 /* A block as isInNet() takes it; of IPv6 it has none, so that a whole address alone can be compared. */
-static void add_block(struct text *t, const struct cidr *c)
+static void add_block(struct text *t, const struct cidr *cidr)
 {
 	char ip[INET6_ADDRSTRLEN], mask[INET_ADDRSTRLEN];
 	uint32_t bits;
 
-	inet_ntop(c->ip.ipv6 ? AF_INET6 : AF_INET, c->ip.bytes, ip, sizeof ip);
-	if (c->ip.ipv6) {
+	inet_ntop(cidr->ip.ipv6 ? AF_INET6 : AF_INET, cidr->ip.bytes, ip, sizeof ip);
+	if (cidr->ip.ipv6) {
 		text_printf(t, "h == \"%s\"", ip);
 		return;
 	}
-	bits = c->bits ? htonl(~0u << (32 - c->bits)) : 0;
+	bits = cidr->bits ? htonl(~0u << (32 - cidr->bits)) : 0;
 	inet_ntop(AF_INET, &bits, mask, sizeof mask);
 	text_printf(t, "ip && isInNet(h, \"%s\", \"%s\")", ip, mask);
 }
 
 /* The condition that a host is one of the destination's. */
-static void add_host(struct text *t, const struct conf_destination *d)
+static void add_host(struct text *t, const struct conf_destination *served)
 {
-	if (d->kind == DESTINATION_EVERY)
+	if (served->kind == DESTINATION_EVERY)
 		text_puts(t, "true");
-	else if (d->kind == DESTINATION_BLOCK)
-		add_block(t, &d->cidr);
-	else if (d->kind == DESTINATION_HOST)
-		text_printf(t, "h == \"%s\"", d->host);
+	else if (served->kind == DESTINATION_BLOCK)
+		add_block(t, &served->cidr);
+	else if (served->kind == DESTINATION_HOST)
+		text_printf(t, "h == \"%s\"", served->host);
 	else
-		text_printf(t, "below(h, \"%s\")", d->host);
+		text_printf(t, "below(h, \"%s\")", served->host);
 }
 
 /* A line for each destination; without a port it means those that ports says: a condition. */
@@ -47,15 +47,15 @@ static void add_list(struct text *t, const struct conf_destination_list *list, c
     const char *answer)
 {
 	for (size_t i = 0; i < list->count; i++) {
-		const struct conf_destination *d = &list->items[i];
+		const struct conf_destination *served = &list->items[i];
 
 		text_printf(t, "\tif (%s", scheme);
-		if (d->port > 0)
-			text_printf(t, "port == %d && ", d->port);
-		else if (d->port == DESTINATION_PORT_NONE)
+		if (served->port > 0)
+			text_printf(t, "port == %d && ", served->port);
+		else if (served->port == DESTINATION_PORT_NONE)
 			text_puts(t, ports);
 		text_puts(t, "(");
-		add_host(t, d);
+		add_host(t, served);
 		text_printf(t, ")) return %s;\n", answer);
 	}
 }
@@ -79,9 +79,9 @@ static const char private[] =
     "\t    isInNet(h, \"169.254.0.0\", \"255.255.0.0\"))) return \"DIRECT\";\n"
     "\tif (h.indexOf(\".\") < 0 || below(h, \"localhost\") || below(h, \"local\")) return \"DIRECT\";\n";
 
-static bool is_named(const struct conf_destination *d)
+static bool is_named(const struct conf_destination *served)
 {
-	return d->kind != DESTINATION_EVERY;
+	return served->kind != DESTINATION_EVERY;
 }
 
 /* allow opens named destinations whatever their addresses; that of every host opens a port. */

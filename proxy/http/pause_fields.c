@@ -71,24 +71,24 @@ static uint32_t pause_read_reset(struct slice s, int64_t wall_s)
 }
 
 /* The part of s up to one of these two bytes outside of quoted strings; *by: the byte, 0 at the end. */
-static struct slice pause_piece(struct slice *s, char *by)
+static struct slice pause_piece(struct slice *slice, char *by)
 {
-	struct slice piece = { s->at, 0 };
+	struct slice piece = { slice->at, 0 };
 	bool quoted = false;
 
-	for (; piece.len < s->len; piece.len++) {
-		char c = s->at[piece.len];
+	for (; piece.len < slice->len; piece.len++) {
+		char c = slice->at[piece.len];
 
-		if (quoted && c == '\\' && piece.len + 1 < s->len)
+		if (quoted && c == '\\' && piece.len + 1 < slice->len)
 			piece.len++;
 		else if (c == '"')
 			quoted = !quoted;
 		else if (!quoted && (c == ',' || c == ';'))
 			break;
 	}
-	*by = piece.len < s->len ? s->at[piece.len] : 0;
-	s->at += piece.len + (*by != 0);
-	s->len -= piece.len + (*by != 0);
+	*by = piece.len < slice->len ? slice->at[piece.len] : 0;
+	slice->at += piece.len + (*by != 0);
+	slice->len -= piece.len + (*by != 0);
 	return slice_trim(piece);
 }
 
@@ -98,17 +98,17 @@ struct pause_quota { uint64_t left, reset; bool has_reset; };
 /* The least wait that lets a policy answer: all that are used up have to be over; where none is, the first one. */
 struct pause_quotas { uint64_t used_up, first; bool any_used_up, any; };
 
-static void pause_count(struct pause_quotas *all, struct pause_quota *q)
+static void pause_count(struct pause_quotas *all, struct pause_quota *quota)
 {
-	if (q->has_reset && !q->left) {
-		all->used_up = q->reset > all->used_up || !all->any_used_up ? q->reset : all->used_up;
+	if (quota->has_reset && !quota->left) {
+		all->used_up = quota->reset > all->used_up || !all->any_used_up ? quota->reset : all->used_up;
 		all->any_used_up = true;
 	}
-	if (q->has_reset && (!all->any || q->reset < all->first)) {
-		all->first = q->reset;
+	if (quota->has_reset && (!all->any || quota->reset < all->first)) {
+		all->first = quota->reset;
 		all->any = true;
 	}
-	*q = (struct pause_quota){ 0 };
+	*quota = (struct pause_quota){ 0 };
 }
 
 /* RateLimit: "policy";r=0;t=30, "another";r=5;t=3600; or, in revision 07, limit=10, remaining=0, reset=30. */
@@ -175,13 +175,13 @@ uint32_t pause_fields_wait_s(const struct http_msg *m, int64_t wall_s)
 /* What a policy allows: so many requests in so many seconds. */
 struct pause_policy { uint64_t quota, window_s; };
 
-static uint32_t pause_space(const struct pause_policy *p)
+static uint32_t pause_space(const struct pause_policy *policy)
 {
 	uint64_t ms;
 
-	if (!p->quota || !p->window_s)
+	if (!policy->quota || !policy->window_s)
 		return 0;
-	ms = (p->window_s > PAUSE_FIELDS_MAX_S ? PAUSE_FIELDS_MAX_S : p->window_s) * 1000 / p->quota;
+	ms = (policy->window_s > PAUSE_FIELDS_MAX_S ? PAUSE_FIELDS_MAX_S : policy->window_s) * 1000 / policy->quota;
 	return ms > PAUSE_FIELDS_SPACE_MAX_MS ? PAUSE_FIELDS_SPACE_MAX_MS : (uint32_t)ms;
 }
 

@@ -7,23 +7,23 @@
 #include "core/text/utf8.h"
 
 /* Takes the first byte of a character (Unicode table 3-7). */
-static bool raw_target_begin(struct raw_target *t, uint8_t c)
+static bool raw_target_begin(struct raw_target *raw, uint8_t c)
 {
-	t->due = c < 0xc2 || c > 0xf4 ? 0 : c < 0xe0 ? 1 : c < 0xf0 ? 2 : 3;
-	t->low = c == 0xe0 ? 0xa0 : c == 0xf0 ? 0x90 : 0x80;
-	t->high = c == 0xed ? 0x9f : c == 0xf4 ? 0x8f : 0xbf;
-	return c < 0x80 || t->due;
+	raw->due = c < 0xc2 || c > 0xf4 ? 0 : c < 0xe0 ? 1 : c < 0xf0 ? 2 : 3;
+	raw->low = c == 0xe0 ? 0xa0 : c == 0xf0 ? 0x90 : 0x80;
+	raw->high = c == 0xed ? 0x9f : c == 0xf4 ? 0x8f : 0xbf;
+	return c < 0x80 || raw->due;
 }
 
-static bool raw_target_step(struct raw_target *t, uint8_t c)
+static bool raw_target_step(struct raw_target *raw, uint8_t c)
 {
-	if (!t->due)
-		return raw_target_begin(t, c);
-	if (c < t->low || c > t->high)
+	if (!raw->due)
+		return raw_target_begin(raw, c);
+	if (c < raw->low || c > raw->high)
 		return false;
-	t->due--;
-	t->low = 0x80;
-	t->high = 0xbf;
+	raw->due--;
+	raw->low = 0x80;
+	raw->high = 0xbf;
 	return true;
 }
 
@@ -33,32 +33,32 @@ static bool raw_target_ends(char c)
 }
 
 /* Whether there is nothing to do: the piece of the target is ASCII, and follows a whole character. */
-static bool raw_target_is_plain(struct raw_target *t, const char *at, size_t len)
+static bool raw_target_is_plain(struct raw_target *raw, const char *at, size_t len)
 {
 	const char *end = memchr(at, ' ', len);
 	size_t n = end ? (size_t)(end - at) : len;
 
-	if (t->due || utf8_ascii_prefix((const uint8_t *)at, n) < n)
+	if (raw->due || utf8_ascii_prefix((const uint8_t *)at, n) < n)
 		return false;
 	if (end || memchr(at, '\r', n) || memchr(at, '\n', n))
-		t->phase = RAW_BEHIND;
+		raw->phase = RAW_BEHIND;
 	return true;
 }
 
-bool raw_target_read(struct raw_target *t, const char *piece, size_t len, struct raw_part *part)
+bool raw_target_read(struct raw_target *raw, const char *piece, size_t len, struct raw_part *part)
 {
-	const char *blank = t->phase == RAW_METHOD && len ? memchr(piece, ' ', len) : NULL;
+	const char *blank = raw->phase == RAW_METHOD && len ? memchr(piece, ' ', len) : NULL;
 
 	*part = (struct raw_part){ .at = blank ? (size_t)(blank - piece) + 1 : 0 };
 	if (blank)
-		t->phase = RAW_TARGET;
-	if (t->phase != RAW_TARGET || raw_target_is_plain(t, piece + part->at, len - part->at))
+		raw->phase = RAW_TARGET;
+	if (raw->phase != RAW_TARGET || raw_target_is_plain(raw, piece + part->at, len - part->at))
 		return true;
 	for (size_t i = part->at; i < len; i++, part->len++) {
-		if (!raw_target_step(t, (uint8_t)piece[i]))
+		if (!raw_target_step(raw, (uint8_t)piece[i]))
 			return false;
 		if (raw_target_ends(piece[i])) {
-			t->phase = RAW_BEHIND;
+			raw->phase = RAW_BEHIND;
 			break;
 		}
 	}

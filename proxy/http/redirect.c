@@ -32,10 +32,11 @@ static char *url_of(const struct destination *d)
 	return text_take(&t, &len);
 }
 
-static enum redirect_step refuse(struct destination *to, struct failure *f, enum failure_kind error, const char *why)
+static enum redirect_step refuse(struct destination *to, struct failure *failure, enum failure_kind error,
+    const char *why)
 {
 	destination_free(to);
-	failure_set(f, error, "%s", why);
+	failure_set(failure, error, "%s", why);
 	return REDIRECT_REFUSED;
 }
 

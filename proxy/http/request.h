@@ -18,9 +18,9 @@ struct request {
 	struct cache_control says;     /* Cache-Control and Pragma; freshness_request() tells what of them counts */
 };
 
-static inline bool request_reads(const struct request *r)
+static inline bool request_reads(const struct request *request)
 {
-	return r->method == METHOD_GET || r->method == METHOD_HEAD;
+	return request->method == METHOD_GET || request->method == METHOD_HEAD;
 }
 
 #endif

@@ -43,11 +43,11 @@ static bool served_host_is_listed(const struct conf_destination_list *list, cons
 	bool numeric = ip_parse(name, len, &ip);
 
 	for (size_t i = 0; i < list->count; i++) {
-		const struct conf_destination *d = &list->items[i];
+		const struct conf_destination *served = &list->items[i];
 
-		if (d->kind == DESTINATION_BLOCK
-		    ? numeric && cidr_contains(&d->cidr, &ip)
-		    : conf_destination_names(d, name, len))
+		if (served->kind == DESTINATION_BLOCK
+		    ? numeric && cidr_contains(&served->cidr, &ip)
+		    : conf_destination_names(served, name, len))
 			return true;
 	}
 	return false;

@@ -44,44 +44,44 @@ static bool read_key(struct sf_input *in, struct slice *key)
 }
 
 /* Section 4.2.4 */
-static bool dict_read_number(struct sf_input *in, struct sf_member *m)
+static bool dict_read_number(struct sf_input *in, struct sf_member *member)
 {
 	bool negative = dict_take(in, '-');
 	int digits = 0, fraction = 0;
 
-	m->type = SF_INTEGER;
-	m->number = 0;
+	member->type = SF_INTEGER;
+	member->number = 0;
 	for (; is_digit(dict_peek(in)); in->at++) {
 		if (++digits > SF_INTEGER_DIGITS)
 			return false;
-		m->number = m->number * 10 + (*in->at - '0');
+		member->number = member->number * 10 + (*in->at - '0');
 	}
 	if (!digits)
 		return false;
 	if (negative)
-		m->number = -m->number;
+		member->number = -member->number;
 	if (!dict_take(in, '.'))
 		return true;
-	m->type = SF_DECIMAL;
+	member->type = SF_DECIMAL;
 	for (; is_digit(dict_peek(in)); in->at++)
 		fraction++;
 	return digits <= SF_DECIMAL_WHOLE && fraction >= 1 && fraction <= SF_DECIMAL_FRACTION;
 }
 
 /* Sections 4.2.5 and 4.2.10 (display: %"..." with lower-case %xx; whether these are valid UTF-8 is not checked). */
-static bool read_string(struct sf_input *in, struct sf_member *m, bool display)
+static bool read_string(struct sf_input *in, struct sf_member *member, bool display)
 {
 	static const char hex[] = "0123456789abcdef";
 
-	m->type = display ? SF_DISPLAY : SF_STRING;
+	member->type = display ? SF_DISPLAY : SF_STRING;
 	if (!dict_take(in, '"'))
 		return false;
-	m->text.at = in->at;
+	member->text.at = in->at;
 	for (; in->at < in->end; in->at++) {
 		char c = *in->at;
 
 		if (c == '"') {
-			m->text.len = (size_t)(in->at++ - m->text.at);
+			member->text.len = (size_t)(in->at++ - member->text.at);
 			return true;
 		}
 		if (c < 0x20 || c > 0x7e)
@@ -99,57 +99,57 @@ static bool read_string(struct sf_input *in, struct sf_member *m, bool display)
 }
 
 /* Section 4.2.6 */
-static bool read_token(struct sf_input *in, struct sf_member *m)
+static bool read_token(struct sf_input *in, struct sf_member *member)
 {
-	m->type = SF_TOKEN;
-	m->text.at = in->at;
+	member->type = SF_TOKEN;
+	member->text.at = in->at;
 	while (is_alpha(dict_peek(in)) || is_digit(dict_peek(in)) ||
 	    (dict_peek(in) > 0 && strchr("!#$%&'*+-.^_`|~:/", dict_peek(in))))
 		in->at++;
-	m->text.len = (size_t)(in->at - m->text.at);
+	member->text.len = (size_t)(in->at - member->text.at);
 	return true;
 }
 
 /* Section 4.2.7 */
-static bool dict_read_bytes(struct sf_input *in, struct sf_member *m)
+static bool dict_read_bytes(struct sf_input *in, struct sf_member *member)
 {
-	m->type = SF_BYTES;
+	member->type = SF_BYTES;
 	in->at++;
-	m->text.at = in->at;
+	member->text.at = in->at;
 	while (
 	    is_alpha(dict_peek(in)) || is_digit(dict_peek(in)) || (dict_peek(in) > 0 && strchr("+/=", dict_peek(in))))
 		in->at++;
-	m->text.len = (size_t)(in->at - m->text.at);
+	member->text.len = (size_t)(in->at - member->text.at);
 	return dict_take(in, ':');
 }
 
 /* Section 4.2.3.1 */
-static bool read_bare_item(struct sf_input *in, struct sf_member *m)
+static bool read_bare_item(struct sf_input *in, struct sf_member *member)
 {
 	int c = dict_peek(in);
 
-	m->text = (struct slice){ NULL, 0 };
-	m->number = 0;
+	member->text = (struct slice){ NULL, 0 };
+	member->number = 0;
 	if (c == '-' || is_digit(c))
-		return dict_read_number(in, m);
+		return dict_read_number(in, member);
 	if (c == '"')
-		return read_string(in, m, false);
+		return read_string(in, member, false);
 	if (c == '*' || is_alpha(c))
-		return read_token(in, m);
+		return read_token(in, member);
 	if (c == ':')
-		return dict_read_bytes(in, m);
+		return dict_read_bytes(in, member);
 	if (dict_take(in, '?')) {
-		m->type = SF_BOOLEAN;
-		m->number = dict_peek(in) == '1';
+		member->type = SF_BOOLEAN;
+		member->number = dict_peek(in) == '1';
 		return dict_take(in, '0') || dict_take(in, '1');
 	}
 	if (dict_take(in, '@')) {
-		if (!dict_read_number(in, m) || m->type != SF_INTEGER)
+		if (!dict_read_number(in, member) || member->type != SF_INTEGER)
 			return false;
-		m->type = SF_DATE;
+		member->type = SF_DATE;
 		return true;
 	}
-	return dict_take(in, '%') && read_string(in, m, true);
+	return dict_take(in, '%') && read_string(in, member, true);
 }
 
 /* Section 4.2.3.2 */
@@ -166,7 +166,7 @@ static bool read_parameters(struct sf_input *in)
 }
 
 /* Section 4.2.1.2 */
-static bool read_inner_list(struct sf_input *in, struct sf_member *m)
+static bool read_inner_list(struct sf_input *in, struct sf_member *member)
 {
 	struct sf_member item;
 
@@ -179,7 +179,7 @@ static bool read_inner_list(struct sf_input *in, struct sf_member *m)
 		    (dict_peek(in) != ' ' && dict_peek(in) != ')'))
 			return false;
 	}
-	*m = (struct sf_member){ .key = m->key, .type = SF_INNER_LIST };
+	*member = (struct sf_member){ .key = member->key, .type = SF_INNER_LIST };
 	return true;
 }
 

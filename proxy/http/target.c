@@ -21,14 +21,14 @@ static bool starts(struct slice s, const char *prefix)
 	return s.len >= n && !strncasecmp(s.at, prefix, n);
 }
 
-void target_free(struct target *t)
+void target_free(struct target *target)
 {
-	destination_free(&t->to);
+	destination_free(&target->to);
 }
 
-enum target_error target_read_url(struct target *t, struct slice url, const char **why)
+enum target_error target_read_url(struct target *target, struct slice url, const char **why)
 {
-	switch (destination_from_url(&t->to, url, why)) {
+	switch (destination_from_url(&target->to, url, why)) {
 	case DESTINATION_OK:
 		return TARGET_OK;
 	case DESTINATION_NO_MEMORY:
@@ -38,15 +38,16 @@ enum target_error target_read_url(struct target *t, struct slice url, const char
 	}
 }
 
-static enum target_error target_set_url(struct target *t, const struct conf *conf, struct slice url, const char **why)
+static enum target_error target_set_url(struct target *target, const struct conf *conf, struct slice url,
+    const char **why)
 {
-	t->route = t->mode == TARGET_GATEWAY ? &conf->by_url : &conf->direct;
-	return target_read_url(t, url, why);
+	target->route = target->mode == TARGET_GATEWAY ? &conf->by_url : &conf->direct;
+	return target_read_url(target, url, why);
 }
 
 /* Reads the URL in a path, with one slash too few as well ("/http:/host/path"): some clients and servers reduce double
  * slashes. */
-static enum target_error target_from_path(struct target *t, const struct conf *conf, struct slice target,
+static enum target_error target_from_path(struct target *out, const struct conf *conf, struct slice target,
     const char **why)
 {
 	struct slice rest = { target.at + 1, target.len - 1 };
@@ -56,22 +57,23 @@ static enum target_error target_from_path(struct target *t, const struct conf *c
 	char *url;
 
 	if (scheme < rest.len && rest.at[scheme] == '/')
-		return target_set_url(t, conf, rest, why);
+		return target_set_url(out, conf, rest, why);
 	if (!(url = malloc(rest.len + 1)))
 		return TARGET_NO_MEMORY;
 	memcpy(url, rest.at, scheme);
 	url[scheme] = '/';
 	memcpy(url + scheme + 1, rest.at + scheme, rest.len - scheme);
-	e = target_set_url(t, conf, (struct slice){ url, rest.len + 1 }, why);
+	e = target_set_url(out, conf, (struct slice){ url, rest.len + 1 }, why);
 	free(url);
 	return e;
 }
 
 /* Takes over the text. */
-static enum target_error target_set_text(struct target *t, const struct conf *conf, struct text *url, const char **why)
+static enum target_error target_set_text(struct target *target, const struct conf *conf, struct text *url,
+    const char **why)
 {
 	enum target_error e =
-	    url->failed ? TARGET_NO_MEMORY : target_set_url(t, conf, (struct slice){ url->bytes, url->len }, why);
+	    url->failed ? TARGET_NO_MEMORY : target_set_url(target, conf, (struct slice){ url->bytes, url->len }, why);
 
 	text_free(url);
 	return e;
@@ -79,7 +81,7 @@ static enum target_error target_set_text(struct target *t, const struct conf *co
 
 /* Reads the URL in ?url=, which ends at the next '&' and is percent-encoded, as forms send it. Where it has "://" in
  * plain it goes to the end of the target. */
-static enum target_error target_from_query(struct target *t, const struct conf *conf, struct slice value,
+static enum target_error target_from_query(struct target *target, const struct conf *conf, struct slice value,
     const char **why)
 {
 	struct slice rest, first = slice_until(value, '&', &rest), given;
@@ -94,22 +96,22 @@ static enum target_error target_from_query(struct target *t, const struct conf *
 	given = (struct slice){ plain.bytes, plain.len };
 	if (plain.failed || starts(given, "http://") || starts(given, "https://") || !given.len ||
 	    !loose_url(&meant, given, false))
-		return target_set_text(t, conf, &plain, why);
-	e = target_set_text(t, conf, &meant, why);
+		return target_set_text(target, conf, &plain, why);
+	e = target_set_text(target, conf, &meant, why);
 	text_free(&plain);
 	return e;
 }
 
 /* Reads a path that no route takes as a URL, if it can be meant as one. */
-static enum target_error target_from_loose(struct target *t, const struct conf *conf, struct slice target,
+static enum target_error target_from_loose(struct target *out, const struct conf *conf, struct slice target,
     const char **why)
 {
 	struct text url = { 0 };
 
 	if (!loose_url(&url, (struct slice){ target.at + 1, target.len - 1 }, true))
 		return TARGET_NO_ROUTE;
-	t->mode = TARGET_GATEWAY;
-	return target_set_text(t, conf, &url, why);
+	out->mode = TARGET_GATEWAY;
+	return target_set_text(out, conf, &url, why);
 }
 
 /* The configuration has checked that the name fits. */
@@ -121,13 +123,13 @@ static void copy_name(char *to, size_t cap, const char *name)
 	memcpy(to, name, n);
 }
 
-static enum target_error target_from_route(struct target *t, const struct conf_route *route, struct slice target,
+static enum target_error target_from_route(struct target *out, const struct conf_route *route, struct slice target,
     char *room, size_t room_cap)
 {
-	struct destination *to = &t->to;
+	struct destination *to = &out->to;
 	size_t cap = strlen(route->origin.path) + target.len + 2;
 
-	t->route = route;
+	out->route = route;
 	to->tls = route->origin.scheme == URL_HTTPS;
 	to->port = route->origin.port;
 	copy_name(to->host, sizeof to->host, route->origin.host);
@@ -137,7 +139,7 @@ static enum target_error target_from_route(struct target *t, const struct conf_r
 		return TARGET_NO_MEMORY;
 	to->path_len = conf_route_target(route, target.at, target.len, to->path, cap - 1);
 	if (!to->path_len) {
-		target_free(t);
+		target_free(out);
 		return TARGET_BAD_PATH;
 	}
 	to->path[to->path_len] = '\0';
@@ -185,7 +187,7 @@ static bool target_host_valid(const struct http_msg *m, struct slice *host, stru
 	    (target_is_url(http_msg_target(m)) && target_is_idn(*host));
 }
 
-enum target_error target_find(struct target *t, const struct conf *conf, const struct http_msg *m, uint16_t port,
+enum target_error target_find(struct target *out, const struct conf *conf, const struct http_msg *m, uint16_t port,
     char *room, size_t cap,
     const char **why)
 {
@@ -193,8 +195,8 @@ enum target_error target_find(struct target *t, const struct conf *conf, const s
 	const struct conf_route *route;
 	struct url_host asked;
 
-	memset(t, 0, offsetof(struct target, to.host));
-	t->route = &conf->direct;
+	memset(out, 0, offsetof(struct target, to.host));
+	out->route = &conf->direct;
 	*why = "";
 	if (!target_host_valid(m, &host, &asked))
 		return TARGET_BAD_HOST;
@@ -203,9 +205,9 @@ enum target_error target_find(struct target *t, const struct conf *conf, const s
 	if (target.at[0] != '/') {
 		if (!target_is_url(target))
 			return TARGET_BAD_TARGET;
-		t->mode = TARGET_FORWARD;
-		t->cookies = t->authorization = conf->forward_credentials;
-		return conf->forward ? target_set_url(t, conf, target, why) : TARGET_FORWARD_OFF;
+		out->mode = TARGET_FORWARD;
+		out->cookies = out->authorization = conf->forward_credentials;
+		return conf->forward ? target_set_url(out, conf, target, why) : TARGET_FORWARD_OFF;
 	}
 	if (!served_host(conf, host.at ? host.at : "", &asked, port == url_default_port(URL_HTTPS)))
 		return TARGET_NOT_SERVED;
@@ -213,25 +215,25 @@ enum target_error target_find(struct target *t, const struct conf *conf, const s
 		return host.len ? TARGET_PAC : TARGET_BAD_HOST;
 	for (size_t i = 0; i < sizeof url_prefixes / sizeof *url_prefixes; i++)
 		if (conf->gateway && starts(target, url_prefixes[i])) {
-			t->mode = TARGET_GATEWAY;
-			return target_from_path(t, conf, target, why);
+			out->mode = TARGET_GATEWAY;
+			return target_from_path(out, conf, target, why);
 		}
 	path = slice_until(target, '?', &query);
 	if (!url_path_valid(path.at, path.len) || !target_visible(target))
 		return TARGET_BAD_TARGET;
 	if ((route = conf_route_match_host(conf, host.at ? host.at : "", &asked, target.at, target.len))) {
-		t->mode = TARGET_ROUTE;
-		t->cookies = route->cookies;
-		t->authorization = route->authorization;
-		return target_from_route(t, route, target, room, cap);
+		out->mode = TARGET_ROUTE;
+		out->cookies = route->cookies;
+		out->authorization = route->authorization;
+		return target_from_route(out, route, target, room, cap);
 	}
 	if (conf->gateway && starts(target, "/?url=")) {
-		t->mode = TARGET_GATEWAY;
+		out->mode = TARGET_GATEWAY;
 		target.at += 6;
 		target.len -= 6;
-		return target_from_query(t, conf, target, why);
+		return target_from_query(out, conf, target, why);
 	}
-	return conf->gateway ? target_from_loose(t, conf, target, why) : TARGET_NO_ROUTE;
+	return conf->gateway ? target_from_loose(out, conf, target, why) : TARGET_NO_ROUTE;
 }
 
 /* The port must be given, and be valid (RFC 9110 section 9.3.6). */

@@ -85,7 +85,8 @@ static bool is_plain_target(struct slice target)
 }
 
 /* Reads the URL that the path and the CONNECT's authority are together. */
-static enum target_error read_any_path(struct target *t, const struct inside *in, struct slice target, const char **why)
+static enum target_error read_any_path(struct target *out, const struct inside *in, struct slice target,
+    const char **why)
 {
 	struct text url = { 0 };
 	enum target_error e;
@@ -93,19 +94,19 @@ static enum target_error read_any_path(struct target *t, const struct inside *in
 	text_puts(&url, "https://");
 	text_puts(&url, in->authority);
 	text_add(&url, target.at, target.len);
-	e = url.failed ? TARGET_NO_MEMORY : target_read_url(t, (struct slice){ url.bytes, url.len }, why);
+	e = url.failed ? TARGET_NO_MEMORY : target_read_url(out, (struct slice){ url.bytes, url.len }, why);
 	text_free(&url);
 	return e;
 }
 
 /* room, cap: as in target_find(). */
-static enum target_error read_inside_path(struct target *t, const struct inside *in, struct slice target, char *room,
+static enum target_error read_inside_path(struct target *out, const struct inside *in, struct slice target, char *room,
     size_t cap, const char **why)
 {
-	struct destination *to = &t->to;
+	struct destination *to = &out->to;
 
 	if (!is_plain_target(target) || target.len >= cap)
-		return read_any_path(t, in, target, why);
+		return read_any_path(out, in, target, why);
 	to->tls = true;
 	to->port = in->port;
 	memcpy(to->host, in->host, strlen(in->host) + 1);
@@ -117,27 +118,27 @@ static enum target_error read_inside_path(struct target *t, const struct inside 
 	return TARGET_OK;
 }
 
-enum target_error target_inside(struct target *t, const struct conf *conf, const struct inside *in,
+enum target_error target_inside(struct target *out, const struct conf *conf, const struct inside *in,
     const struct http_msg *m, char *room, size_t cap, const char **why)
 {
 	struct slice target = http_msg_target(m);
 	enum target_error e = judge_host(in, m);
 
-	memset(t, 0, offsetof(struct target, to.host));
-	t->route = &conf->direct;
-	t->mode = TARGET_FORWARD;
-	t->cookies = t->authorization = conf->forward_credentials;
+	memset(out, 0, offsetof(struct target, to.host));
+	out->route = &conf->direct;
+	out->mode = TARGET_FORWARD;
+	out->cookies = out->authorization = conf->forward_credentials;
 	*why = "";
 	if (e != TARGET_OK)
 		return e;
 	if (target.at[0] == '/')
-		return read_inside_path(t, in, target, room, cap, why);
+		return read_inside_path(out, in, target, room, cap, why);
 	if (!is_web_url(target))
 		return TARGET_BAD_TARGET;
-	if ((e = target_read_url(t, target, why)) != TARGET_OK)
+	if ((e = target_read_url(out, target, why)) != TARGET_OK)
 		return e;
-	if (t->to.tls && is_same_host(in, t->to.host, strlen(t->to.host), t->to.port))
+	if (out->to.tls && is_same_host(in, out->to.host, strlen(out->to.host), out->to.port))
 		return TARGET_OK;
-	target_free(t);
+	target_free(out);
 	return TARGET_MISDIRECTED;
 }

@@ -9,11 +9,11 @@ enum { VARY_NAMES_MAX = 32, VARY_NAMES_MAX_BYTES = 64 * 1024 };
 
 static int compare_names(const void *a, const void *b)
 {
-	const struct slice *x = a, *y = b;
-	size_t n = x->len < y->len ? x->len : y->len;
-	int order = strncasecmp(x->at, y->at, n);
+	const struct slice *first = a, *second = b;
+	size_t n = first->len < second->len ? first->len : second->len;
+	int order = strncasecmp(first->at, second->at, n);
 
-	return order ? order : x->len < y->len ? -1 : x->len > y->len;
+	return order ? order : first->len < second->len ? -1 : first->len > second->len;
 }
 
 /* What the value of a request field does to the choice of a response. */

@@ -37,20 +37,20 @@ struct backlog_question {
 	struct inet_diag_req_v2 ask;
 };
 
-static void backlog_ask(struct backlog_question *q, const struct sockaddr *a)
+static void backlog_ask(struct backlog_question *question, const struct sockaddr *sockaddr)
 {
-	const struct sockaddr_in *in = (const void *)a;
-	const struct sockaddr_in6 *in6 = (const void *)a;
+	const struct sockaddr_in *in = (const void *)sockaddr;
+	const struct sockaddr_in6 *in6 = (const void *)sockaddr;
 
-	memset(q, 0, sizeof *q);
-	q->head = (struct nlmsghdr){ .nlmsg_len = sizeof *q, .nlmsg_type = SOCK_DIAG_BY_FAMILY,
+	memset(question, 0, sizeof *question);
+	question->head = (struct nlmsghdr){ .nlmsg_len = sizeof *question, .nlmsg_type = SOCK_DIAG_BY_FAMILY,
 	    .nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP };
-	q->ask.sdiag_family = (uint8_t)a->sa_family;
-	q->ask.sdiag_protocol = IPPROTO_TCP;
+	question->ask.sdiag_family = (uint8_t)sockaddr->sa_family;
+	question->ask.sdiag_protocol = IPPROTO_TCP;
 	/* TCP_SYN_RECV, and TCP_NEW_SYN_RECV where the kernel tells them apart */
-	q->ask.idiag_states = 1u << 3 | 1u << 12;
-	q->ask.id.idiag_sport = a->sa_family == AF_INET6 ? in6->sin6_port : in->sin_port;
-	q->ask.id.idiag_cookie[0] = q->ask.id.idiag_cookie[1] = INET_DIAG_NOCOOKIE;
+	question->ask.idiag_states = 1u << 3 | 1u << 12;
+	question->ask.id.idiag_sport = sockaddr->sa_family == AF_INET6 ? in6->sin6_port : in->sin_port;
+	question->ask.id.idiag_cookie[0] = question->ask.id.idiag_cookie[1] = INET_DIAG_NOCOOKIE;
 }
 
 /* The first message of the answer is enough: it tells of a socket, or ends an empty list. */
@@ -74,18 +74,18 @@ static enum backlog_state backlog_answer(int fd)
 	}
 }
 
-enum backlog_state backlog_state(const struct sockaddr *a)
+enum backlog_state backlog_state(const struct sockaddr *sockaddr)
 {
 	static const struct timeval patience = { .tv_usec = BACKLOG_ASK_MS * 1000 };
 	enum backlog_state state = BACKLOG_UNKNOWN;
 	struct backlog_question question;
 	int fd;
 
-	if (a->sa_family == AF_UNIX)
+	if (sockaddr->sa_family == AF_UNIX)
 		return BACKLOG_QUIET;
 	if ((fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG)) < 0)
 		return state;
-	backlog_ask(&question, a);
+	backlog_ask(&question, sockaddr);
 	if (!setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience) &&
 	    send(fd, &question, sizeof question, 0) == sizeof question)
 		state = backlog_answer(fd);

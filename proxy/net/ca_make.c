@@ -123,19 +123,19 @@ static int add_subtree(STACK_OF(GENERAL_SUBTREE) **list, const char *name)
 
 /* Permits the names of the wish alone. A kind of name of which none is permitted would be open altogether (RFC 5280
  * section 4.2.1.10), so that of addresses all are excluded then, and of names all. */
-static int add_constraints(X509 *x, const struct ca_wish *w)
+static int add_constraints(X509 *x, const struct ca_wish *wish)
 {
 	NAME_CONSTRAINTS *c = NAME_CONSTRAINTS_new();
 	bool addresses = false, names = false;
 	int status = c ? 0 : -1;
 
-	for (size_t i = 0; !status && i < w->n_names; i++) {
+	for (size_t i = 0; !status && i < wish->n_names; i++) {
 		unsigned char address[2 * sizeof(struct in6_addr)];
-		bool is_address = read_address(w->names[i], true, address);
+		bool is_address = read_address(wish->names[i], true, address);
 
 		addresses |= is_address;
 		names |= !is_address;
-		status = add_subtree(&c->permittedSubtrees, w->names[i]);
+		status = add_subtree(&c->permittedSubtrees, wish->names[i]);
 	}
 	if (!status && !addresses)
 		status = add_subtree(&c->excludedSubtrees, "0.0.0.0/0") || add_subtree(&c->excludedSubtrees, "::/0");
@@ -229,25 +229,25 @@ static int name_authority(X509 *x, int64_t now_s)
 	    add_to_name(subject, NID_commonName, name) || !X509_set_issuer_name(x, subject) ? -1 : 0;
 }
 
-static X509 *make_root(const struct ca_wish *w, EVP_PKEY *key)
+static X509 *make_root(const struct ca_wish *wish, EVP_PKEY *key)
 {
-	X509 *x = new_certificate(key, w->now_s - CA_BACKDATE_S, w->now_s + (int64_t)w->days * DAY_S);
+	X509 *x = new_certificate(key, wish->now_s - CA_BACKDATE_S, wish->now_s + (int64_t)wish->days * DAY_S);
 
-	if (x && !name_authority(x, w->now_s) &&
+	if (x && !name_authority(x, wish->now_s) &&
 	    !add_extension(x, x, NID_basic_constraints, "critical,CA:TRUE,pathlen:0") &&
 	    !add_extension(x, x, NID_key_usage, "critical,keyCertSign,cRLSign") &&
 	    !add_extension(x, x, NID_ext_key_usage, "serverAuth") &&
-	    !add_extension(x, x, NID_subject_key_identifier, "hash") && (!w->n_names || !add_constraints(x, w)) &&
+	    !add_extension(x, x, NID_subject_key_identifier, "hash") && (!wish->n_names || !add_constraints(x, wish)) &&
 	    !sign(x, key))
 		return x;
 	X509_free(x);
 	return NULL;
 }
 
-int ca_make(const struct ca_wish *w, int cert_fd, int key_fd, struct ca_why *why)
+int ca_make(const struct ca_wish *wish, int cert_fd, int key_fd, struct ca_why *why)
 {
-	EVP_PKEY *key = make_key(w->kind);
-	X509 *cert = key ? make_root(w, key) : NULL;
+	EVP_PKEY *key = make_key(wish->kind);
+	X509 *cert = key ? make_root(wish, key) : NULL;
 	BIO *cert_file = BIO_new_fd(cert_fd, BIO_NOCLOSE), *key_file = BIO_new_fd(key_fd, BIO_NOCLOSE);
 	int status = 0;
 
@@ -273,12 +273,12 @@ struct leaf_keys *leaf_keys_new(void)
 
 void leaf_keys_free(struct leaf_keys **kp)
 {
-	struct leaf_keys *k = *kp;
+	struct leaf_keys *keys = *kp;
 
 	*kp = NULL;
-	for (enum ca_kind kind = 0; k && kind < CA_KINDS; kind++)
-		EVP_PKEY_free(k->of[kind]);
-	free(k);
+	for (enum ca_kind kind = 0; keys && kind < CA_KINDS; kind++)
+		EVP_PKEY_free(keys->of[kind]);
+	free(keys);
 }
 
 /* Old clients look for the name in the subject, newer ones in the extension alone, which is critical where the subject
@@ -314,7 +314,7 @@ struct leaf *leaf_make(struct ca *ca, struct leaf_keys *keys, enum ca_kind kind,
 {
 	int64_t from_s = now_s - CA_BACKDATE_S, until_s = from_s + LEAF_DAYS * DAY_S;
 	int64_t ca_until_s = ca_time(X509_get0_notAfter(ca->cert));
-	struct leaf *l;
+	struct leaf *leaf;
 
 	if (ca_until_s <= now_s) {
 		ca_fail(why, CA_FILE_CERT, "the authority has expired");
@@ -326,50 +326,50 @@ struct leaf *leaf_make(struct ca *ca, struct leaf_keys *keys, enum ca_kind kind,
 		ca_fail(why, CA_FILE_NONE, "no key could be made");
 		return NULL;
 	}
-	if (!(l = calloc(1, sizeof *l)) || !ca_is_name(name, false) ||
-	    !(l->cert = make_leaf(ca, kind, keys->of[kind], name, from_s, until_s))) {
-		free(l);
+	if (!(leaf = calloc(1, sizeof *leaf)) || !ca_is_name(name, false) ||
+	    !(leaf->cert = make_leaf(ca, kind, keys->of[kind], name, from_s, until_s))) {
+		free(leaf);
 		ca_fail(why, CA_FILE_NONE, "no certificate could be made");
 		return NULL;
 	}
-	atomic_init(&l->refs, 1);
-	EVP_PKEY_up_ref(l->key = keys->of[kind]);
-	l->ca = ca_ref(ca);
-	l->from_s = from_s;
-	l->until_s = until_s;
-	return l;
+	atomic_init(&leaf->refs, 1);
+	EVP_PKEY_up_ref(leaf->key = keys->of[kind]);
+	leaf->ca = ca_ref(ca);
+	leaf->from_s = from_s;
+	leaf->until_s = until_s;
+	return leaf;
 }
 
-struct leaf *leaf_ref(struct leaf *l)
+struct leaf *leaf_ref(struct leaf *leaf)
 {
-	atomic_fetch_add_explicit(&l->refs, 1, memory_order_relaxed);
-	return l;
+	atomic_fetch_add_explicit(&leaf->refs, 1, memory_order_relaxed);
+	return leaf;
 }
 
 void leaf_unref(struct leaf **lp)
 {
-	struct leaf *l = *lp;
+	struct leaf *leaf = *lp;
 
 	*lp = NULL;
-	if (!l || atomic_fetch_sub_explicit(&l->refs, 1, memory_order_acq_rel) > 1)
+	if (!leaf || atomic_fetch_sub_explicit(&leaf->refs, 1, memory_order_acq_rel) > 1)
 		return;
-	X509_free(l->cert);
-	EVP_PKEY_free(l->key);
-	ca_unref(&l->ca);
-	free(l);
+	X509_free(leaf->cert);
+	EVP_PKEY_free(leaf->key);
+	ca_unref(&leaf->ca);
+	free(leaf);
 }
 
 /* Where the authority itself ends soon, no leaf gets more time. */
-bool leaf_is_good(const struct leaf *l, int64_t now_s)
+bool leaf_is_good(const struct leaf *leaf, int64_t now_s)
 {
-	bool whole = l->until_s - l->from_s == LEAF_DAYS * DAY_S;
+	bool whole = leaf->until_s - leaf->from_s == LEAF_DAYS * DAY_S;
 
-	return now_s >= l->from_s && now_s < l->until_s - (whole ? LEAF_RENEW_S : 0);
+	return now_s >= leaf->from_s && now_s < leaf->until_s - (whole ? LEAF_RENEW_S : 0);
 }
 
-int leaf_use(struct leaf *l, SSL *ssl)
+int leaf_use(struct leaf *leaf, SSL *ssl)
 {
-	return SSL_use_cert_and_key(ssl, l->cert, l->key, l->ca->above, 1) == 1 ? 0 : -1;
+	return SSL_use_cert_and_key(ssl, leaf->cert, leaf->key, leaf->ca->above, 1) == 1 ? 0 : -1;
 }
 
 X509 *ca_sample(const char *name)

@@ -12,52 +12,53 @@
 
 enum { BEHIND_IOV = 16 };
 
-bool conn_cork(struct conn *c, struct iovec *iov, int n_iov)
+bool conn_cork(struct conn *conn, struct iovec *iov, int n_iov)
 {
-	struct cork *g = loop_gather(c->loop);
-	uint8_t *end = c->unsent ? c->unsent_at + c->unsent : g->bytes;
+	struct cork *cork = loop_gather(conn->loop);
+	uint8_t *end = conn->unsent ? conn->unsent_at + conn->unsent : cork->bytes;
 	size_t len = 0;
 
 	for (int i = 0; i < n_iov; i++)
 		len += iov[i].iov_len;
-	if (c->kept || (g->owner && g->owner != c) || len > (size_t)(g->bytes + sizeof g->bytes - end))
+	if (conn->kept || (cork->owner && cork->owner != conn) ||
+	    len > (size_t)(cork->bytes + sizeof cork->bytes - end))
 		return false;
-	if (!c->unsent)
-		c->unsent_at = g->bytes;
+	if (!conn->unsent)
+		conn->unsent_at = cork->bytes;
 	for (int i = 0; i < n_iov; end += iov[i++].iov_len)
 		memcpy(end, iov[i].iov_base, iov[i].iov_len);
-	g->owner = c;
-	c->unsent += len;
+	cork->owner = conn;
+	conn->unsent += len;
 	return true;
 }
 
-void conn_drop_unsent(struct conn *c)
+void conn_drop_unsent(struct conn *conn)
 {
-	struct cork *g = loop_gather(c->loop);
+	struct cork *cork = loop_gather(conn->loop);
 
-	if (g->owner == c)
-		g->owner = NULL;
-	free(c->kept);
-	c->kept = NULL;
-	c->unsent = 0;
+	if (cork->owner == conn)
+		cork->owner = NULL;
+	free(conn->kept);
+	conn->kept = NULL;
+	conn->unsent = 0;
 }
 
 /* Moves the gathered bytes out of the worker's buffer, which other connections need. -1: out of memory. */
-static int conn_keep(struct conn *c)
+static int conn_keep(struct conn *conn)
 {
-	if (c->kept)
+	if (conn->kept)
 		return 0;
-	if (!(c->kept = malloc(c->unsent))) {
-		c->err = ENOMEM;
+	if (!(conn->kept = malloc(conn->unsent))) {
+		conn->err = ENOMEM;
 		return -1;
 	}
-	memcpy(c->kept, c->unsent_at, c->unsent);
-	c->unsent_at = c->kept;
-	loop_gather(c->loop)->owner = NULL;
+	memcpy(conn->kept, conn->unsent_at, conn->unsent);
+	conn->unsent_at = conn->kept;
+	loop_gather(conn->loop)->owner = NULL;
 	return 0;
 }
 
-ssize_t conn_writev_behind(struct conn *c, struct iovec *iov, int n_iov, bool more)
+ssize_t conn_writev_behind(struct conn *conn, struct iovec *iov, int n_iov, bool more)
 {
 	struct iovec all[1 + BEHIND_IOV];
 	size_t part;
@@ -67,31 +68,31 @@ ssize_t conn_writev_behind(struct conn *c, struct iovec *iov, int n_iov, bool mo
 	for (int i = 0; i < n_iov; i++)
 		all[1 + i] = iov[i];
 	do {
-		all[0] = (struct iovec){ c->unsent_at, c->unsent };
-		if ((n = c->transport->writev(c, all, 1 + n_iov, more)) < 0)
-			return n == CONN_AGAIN && conn_keep(c) ? CONN_FAILED : n;
-		part = (size_t)n < c->unsent ? (size_t)n : c->unsent;
-		c->unsent_at += part;
-		c->unsent -= part;
-	} while (c->unsent);
-	conn_drop_unsent(c);
+		all[0] = (struct iovec){ conn->unsent_at, conn->unsent };
+		if ((n = conn->transport->writev(conn, all, 1 + n_iov, more)) < 0)
+			return n == CONN_AGAIN && conn_keep(conn) ? CONN_FAILED : n;
+		part = (size_t)n < conn->unsent ? (size_t)n : conn->unsent;
+		conn->unsent_at += part;
+		conn->unsent -= part;
+	} while (conn->unsent);
+	conn_drop_unsent(conn);
 	if ((size_t)n > part || !n_iov)
 		return n - (ssize_t)part;
-	return c->transport->writev(c, iov, n_iov, more);
+	return conn->transport->writev(conn, iov, n_iov, more);
 }
 
-int conn_flush(struct conn *c)
+int conn_flush(struct conn *conn)
 {
 	ssize_t n;
 
-	if (!c->unsent)
+	if (!conn->unsent)
 		return 0;
-	c->held = false;
-	n = conn_writev_behind(c, NULL, 0, false);
+	conn->held = false;
+	n = conn_writev_behind(conn, NULL, 0, false);
 	return n < 0 ? (int)n : 0;
 }
 
-size_t conn_unsent(const struct conn *c)
+size_t conn_unsent(const struct conn *conn)
 {
-	return c->unsent;
+	return conn->unsent;
 }

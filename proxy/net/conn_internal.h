@@ -17,7 +17,7 @@ enum conn_need { CONN_NEED_READ = 1, CONN_NEED_WRITE = 2 };
 
 /* read and writev return what conn_read() and conn_writev() return. */
 struct conn_transport {
-	/* 0: connected; CONN_AGAIN: c->need is set; CONN_FAILED: c->err is set */
+	/* 0: connected; CONN_AGAIN: conn->need is set; CONN_FAILED: conn->err is set */
 	int (*handshake)(struct conn *);
 	ssize_t (*read)(struct conn *, void *buf, size_t cap);
 	ssize_t (*writev)(struct conn *, struct iovec *, int n, bool more);

@@ -8,24 +8,24 @@
 /* Up to this size copying the pieces costs less than having the kernel read a list of them. */
 enum { PLAIN_GATHER_BYTES = 4096 };
 
-static int plain_handshake(struct conn *c)
+static int plain_handshake(struct conn *conn)
 {
-	socklen_t len = sizeof c->err;
+	socklen_t len = sizeof conn->err;
 
-	if (getsockopt(c->fd, SOL_SOCKET, SO_ERROR, &c->err, &len) < 0)
-		c->err = errno;
-	return c->err ? CONN_FAILED : 0;
+	if (getsockopt(conn->fd, SOL_SOCKET, SO_ERROR, &conn->err, &len) < 0)
+		conn->err = errno;
+	return conn->err ? CONN_FAILED : 0;
 }
 
-static ssize_t plain_read(struct conn *c, void *buf, size_t cap)
+static ssize_t plain_read(struct conn *conn, void *buf, size_t cap)
 {
 	ssize_t n;
 
 	do
-		n = recv(c->fd, buf, cap, 0);
+		n = recv(conn->fd, buf, cap, 0);
 	while (n < 0 && errno == EINTR);
-	c->drained = n < (ssize_t)cap && n != 0;
-	return conn_result(c, n);
+	conn->drained = n < (ssize_t)cap && n != 0;
+	return conn_result(conn, n);
 }
 
 /* The bytes of all pieces in one: the piece itself, where there is no other, or a copy in gathered. at NULL: they are
@@ -45,7 +45,7 @@ static struct iovec plain_gather(const struct iovec *iov, int n_iov, char gather
 	return all;
 }
 
-static ssize_t plain_writev(struct conn *c, struct iovec *iov, int n_iov, bool more)
+static ssize_t plain_writev(struct conn *conn, struct iovec *iov, int n_iov, bool more)
 {
 	struct msghdr msg = { .msg_iov = iov, .msg_iovlen = (size_t)n_iov };
 	int flags = MSG_NOSIGNAL | (more ? MSG_MORE : 0);
@@ -54,32 +54,32 @@ static ssize_t plain_writev(struct conn *c, struct iovec *iov, int n_iov, bool m
 	ssize_t n;
 
 	do
-		n = all.iov_base ? send(c->fd, all.iov_base, all.iov_len, flags) : sendmsg(c->fd, &msg, flags);
+		n = all.iov_base ? send(conn->fd, all.iov_base, all.iov_len, flags) : sendmsg(conn->fd, &msg, flags);
 	while (n < 0 && errno == EINTR);
-	return conn_result(c, n);
+	return conn_result(conn, n);
 }
 
 /* Closing the socket tells the peer; there is nothing to do here. */
-static void plain_shutdown(struct conn *c)
+static void plain_shutdown(struct conn *conn)
 {
-	(void)c;
+	(void)conn;
 }
 
-static bool plain_pending(const struct conn *c)
+static bool plain_pending(const struct conn *conn)
 {
-	(void)c;
+	(void)conn;
 	return false;
 }
 
-static const struct failure *plain_failure(const struct conn *c)
+static const struct failure *plain_failure(const struct conn *conn)
 {
-	(void)c;
+	(void)conn;
 	return NULL;
 }
 
-static void plain_nothing(struct conn *c)
+static void plain_nothing(struct conn *conn)
 {
-	(void)c;
+	(void)conn;
 }
 
 const struct conn_transport conn_plain = { plain_handshake, plain_read, plain_writev, plain_shutdown, plain_pending,

@@ -38,224 +38,224 @@ struct leaves {
 };
 
 /* The hash is keyed: clients choose the names. */
-static struct leaf_chain *leaves_chain(struct leaves *l, const char *name)
+static struct leaf_chain *leaves_chain(struct leaves *leaves, const char *name)
 {
-	return &l->chains[hash_keyed(name, strlen(name)) % l->cap];
+	return &leaves->chains[hash_keyed(name, strlen(name)) % leaves->cap];
 }
 
-static struct leaf_entry *leaves_find(struct leaves *l, const char *name, enum ca_kind kind)
+static struct leaf_entry *leaves_find(struct leaves *leaves, const char *name, enum ca_kind kind)
 {
-	struct leaf_entry *e;
+	struct leaf_entry *leaf;
 
-	LIST_FOREACH(e, leaves_chain(l, name), chain)
-		if (e->kind == kind && !strcmp(e->name, name))
-			return e;
+	LIST_FOREACH(leaf, leaves_chain(leaves, name), chain)
+		if (leaf->kind == kind && !strcmp(leaf->name, name))
+			return leaf;
 	return NULL;
 }
 
-static void leaves_drop(struct leaves *l, struct leaf_entry *e)
+static void leaves_drop(struct leaves *leaves, struct leaf_entry *leaf)
 {
-	TAILQ_REMOVE(&l->ages, e, age);
-	LIST_REMOVE(e, chain);
-	if (e->queued)
-		TAILQ_REMOVE(&l->queue, e, link);
-	leaf_unref(&e->leaf);
-	free(e);
-	l->count--;
+	TAILQ_REMOVE(&leaves->ages, leaf, age);
+	LIST_REMOVE(leaf, chain);
+	if (leaf->queued)
+		TAILQ_REMOVE(&leaves->queue, leaf, link);
+	leaf_unref(&leaf->leaf);
+	free(leaf);
+	leaves->count--;
 }
 
-static void leaves_make_room(struct leaves *l)
+static void leaves_make_room(struct leaves *leaves)
 {
-	struct leaf_entry *e = TAILQ_LAST(&l->ages, leaf_list), *younger;
+	struct leaf_entry *leaf = TAILQ_LAST(&leaves->ages, leaf_list), *younger;
 
-	for (; e && l->count >= l->cap; e = younger) {
-		younger = TAILQ_PREV(e, leaf_list, age);
-		if (e->leaf)
-			leaves_drop(l, e);
+	for (; leaf && leaves->count >= leaves->cap; leaf = younger) {
+		younger = TAILQ_PREV(leaf, leaf_list, age);
+		if (leaf->leaf)
+			leaves_drop(leaves, leaf);
 	}
 }
 
 /* ---- the maker ---- */
 
-static void leaf_entry_tell(struct leaf_entry *e)
+static void leaf_entry_tell(struct leaf_entry *leaf)
 {
-	struct leaf_waiter *w;
+	struct leaf_waiter *waiter;
 
-	while ((w = LIST_FIRST(&e->waiters))) {
-		LIST_REMOVE(w, link);
-		w->entry = NULL;
-		w->leaf = e->leaf ? leaf_ref(e->leaf) : NULL;
-		loop_wake(w->loop, w->task);
+	while ((waiter = LIST_FIRST(&leaf->waiters))) {
+		LIST_REMOVE(waiter, link);
+		waiter->entry = NULL;
+		waiter->leaf = leaf->leaf ? leaf_ref(leaf->leaf) : NULL;
+		loop_wake(waiter->loop, waiter->task);
 	}
 }
 
 /* Makes what is queued, without the lock. It ends when nothing is left: the lock is the last that it touches. */
 static void *leaves_run(void *arg)
 {
-	struct leaves *l = arg;
-	struct leaf_entry *e;
+	struct leaves *leaves = arg;
+	struct leaf_entry *leaf;
 
-	pthread_mutex_lock(&l->lock);
-	while ((e = TAILQ_FIRST(&l->queue))) {
+	pthread_mutex_lock(&leaves->lock);
+	while ((leaf = TAILQ_FIRST(&leaves->queue))) {
 		struct leaf *made;
 		struct ca_why why;
 
-		TAILQ_REMOVE(&l->queue, e, link);
-		e->queued = false;
-		pthread_mutex_unlock(&l->lock);
-		if (!(made = leaf_make(l->ca, l->keys, e->kind, e->name, e->now_s, &why)))
-			log_error("intercept: %s: %s", e->name, why.text);
-		pthread_mutex_lock(&l->lock);
-		e->leaf = made;
-		leaf_entry_tell(e);
+		TAILQ_REMOVE(&leaves->queue, leaf, link);
+		leaf->queued = false;
+		pthread_mutex_unlock(&leaves->lock);
+		if (!(made = leaf_make(leaves->ca, leaves->keys, leaf->kind, leaf->name, leaf->now_s, &why)))
+			log_error("intercept: %s: %s", leaf->name, why.text);
+		pthread_mutex_lock(&leaves->lock);
+		leaf->leaf = made;
+		leaf_entry_tell(leaf);
 		if (!made)
-			leaves_drop(l, e);
+			leaves_drop(leaves, leaf);
 	}
-	l->making = false;
-	pthread_mutex_unlock(&l->lock);
+	leaves->making = false;
+	pthread_mutex_unlock(&leaves->lock);
 	return NULL;
 }
 
 /* Under the lock. A former maker is past its last use of it, so that joining it does not wait. */
-static int leaves_start_maker(struct leaves *l)
+static int leaves_start_maker(struct leaves *leaves)
 {
-	if (l->making)
+	if (leaves->making)
 		return 0;
-	if (l->has_maker)
-		pthread_join(l->maker, NULL);
-	l->has_maker = l->making = !pthread_create(&l->maker, NULL, leaves_run, l);
-	return l->making ? 0 : -1;
+	if (leaves->has_maker)
+		pthread_join(leaves->maker, NULL);
+	leaves->has_maker = leaves->making = !pthread_create(&leaves->maker, NULL, leaves_run, leaves);
+	return leaves->making ? 0 : -1;
 }
 
 /* ---- for clients ---- */
 
-static struct leaf_entry *leaves_add(struct leaves *l, const char *name, enum ca_kind kind)
+static struct leaf_entry *leaves_add(struct leaves *leaves, const char *name, enum ca_kind kind)
 {
 	size_t len = strlen(name);
-	struct leaf_entry *e = calloc(1, sizeof *e + len + 1);
+	struct leaf_entry *leaf = calloc(1, sizeof *leaf + len + 1);
 
-	if (!e)
+	if (!leaf)
 		return NULL;
-	leaves_make_room(l);
-	e->kind = kind;
-	memcpy(e->name, name, len);
-	LIST_INIT(&e->waiters);
-	TAILQ_INSERT_HEAD(&l->ages, e, age);
-	LIST_INSERT_HEAD(leaves_chain(l, name), e, chain);
-	l->count++;
-	return e;
+	leaves_make_room(leaves);
+	leaf->kind = kind;
+	memcpy(leaf->name, name, len);
+	LIST_INIT(&leaf->waiters);
+	TAILQ_INSERT_HEAD(&leaves->ages, leaf, age);
+	LIST_INSERT_HEAD(leaves_chain(leaves, name), leaf, chain);
+	leaves->count++;
+	return leaf;
 }
 
 /* Under the lock. */
-static enum leaves_answer leaves_ask(struct leaves *l, const char *name, enum ca_kind kind, int64_t now_s,
-    struct leaf_waiter *w)
+static enum leaves_answer leaves_ask(struct leaves *leaves, const char *name, enum ca_kind kind, int64_t now_s,
+    struct leaf_waiter *waiter)
 {
-	struct leaf_entry *e = leaves_find(l, name, kind);
+	struct leaf_entry *leaf = leaves_find(leaves, name, kind);
 
-	if (e && e->leaf && leaf_is_good(e->leaf, now_s)) {
-		TAILQ_REMOVE(&l->ages, e, age);
-		TAILQ_INSERT_HEAD(&l->ages, e, age);
-		w->leaf = leaf_ref(e->leaf);
+	if (leaf && leaf->leaf && leaf_is_good(leaf->leaf, now_s)) {
+		TAILQ_REMOVE(&leaves->ages, leaf, age);
+		TAILQ_INSERT_HEAD(&leaves->ages, leaf, age);
+		waiter->leaf = leaf_ref(leaf->leaf);
 		return LEAVES_THERE;
 	}
-	if (e && e->leaf) {
-		leaves_drop(l, e);
-		e = NULL;
+	if (leaf && leaf->leaf) {
+		leaves_drop(leaves, leaf);
+		leaf = NULL;
 	}
-	if (!e && (e = leaves_add(l, name, kind))) {
-		e->now_s = now_s;
-		e->queued = true;
-		TAILQ_INSERT_TAIL(&l->queue, e, link);
-		if (leaves_start_maker(l)) {
-			leaves_drop(l, e);
-			e = NULL;
+	if (!leaf && (leaf = leaves_add(leaves, name, kind))) {
+		leaf->now_s = now_s;
+		leaf->queued = true;
+		TAILQ_INSERT_TAIL(&leaves->queue, leaf, link);
+		if (leaves_start_maker(leaves)) {
+			leaves_drop(leaves, leaf);
+			leaf = NULL;
 		}
 	}
-	if (!e)
+	if (!leaf)
 		return LEAVES_NO_MEMORY;
-	w->entry = e;
-	LIST_INSERT_HEAD(&e->waiters, w, link);
+	waiter->entry = leaf;
+	LIST_INSERT_HEAD(&leaf->waiters, waiter, link);
 	return LEAVES_WAIT;
 }
 
-enum leaves_answer leaves_get(struct leaves *l, const char *name, enum ca_kind kind, int64_t now_s,
-    struct leaf_waiter *w)
+enum leaves_answer leaves_get(struct leaves *leaves, const char *name, enum ca_kind kind, int64_t now_s,
+    struct leaf_waiter *waiter)
 {
 	enum leaves_answer answer;
 
-	w->leaf = NULL;
-	w->entry = NULL;
-	pthread_mutex_lock(&l->lock);
-	answer = leaves_ask(l, name, kind, now_s, w);
-	pthread_mutex_unlock(&l->lock);
+	waiter->leaf = NULL;
+	waiter->entry = NULL;
+	pthread_mutex_lock(&leaves->lock);
+	answer = leaves_ask(leaves, name, kind, now_s, waiter);
+	pthread_mutex_unlock(&leaves->lock);
 	return answer;
 }
 
-void leaves_leave(struct leaves *l, struct leaf_waiter *w)
+void leaves_leave(struct leaves *leaves, struct leaf_waiter *waiter)
 {
-	struct leaf_entry *e;
+	struct leaf_entry *leaf;
 
-	pthread_mutex_lock(&l->lock);
-	if ((e = w->entry)) {
-		LIST_REMOVE(w, link);
-		w->entry = NULL;
-		if (LIST_EMPTY(&e->waiters) && e->queued)
-			leaves_drop(l, e);
+	pthread_mutex_lock(&leaves->lock);
+	if ((leaf = waiter->entry)) {
+		LIST_REMOVE(waiter, link);
+		waiter->entry = NULL;
+		if (LIST_EMPTY(&leaf->waiters) && leaf->queued)
+			leaves_drop(leaves, leaf);
 	}
-	pthread_mutex_unlock(&l->lock);
+	pthread_mutex_unlock(&leaves->lock);
 }
 
-bool leaves_told(struct leaves *l, const struct leaf_waiter *w)
+bool leaves_told(struct leaves *leaves, const struct leaf_waiter *waiter)
 {
 	bool told;
 
-	pthread_mutex_lock(&l->lock);
-	told = !w->entry;
-	pthread_mutex_unlock(&l->lock);
+	pthread_mutex_lock(&leaves->lock);
+	told = !waiter->entry;
+	pthread_mutex_unlock(&leaves->lock);
 	return told;
 }
 
-size_t leaves_count(struct leaves *l)
+size_t leaves_count(struct leaves *leaves)
 {
 	size_t n;
 
-	pthread_mutex_lock(&l->lock);
-	n = l->count;
-	pthread_mutex_unlock(&l->lock);
+	pthread_mutex_lock(&leaves->lock);
+	n = leaves->count;
+	pthread_mutex_unlock(&leaves->lock);
 	return n;
 }
 
 struct leaves *leaves_new(struct ca *ca, size_t cap)
 {
-	struct leaves *l = calloc(1, sizeof *l + cap * sizeof(struct leaf_chain));
+	struct leaves *leaves = calloc(1, sizeof *leaves + cap * sizeof(struct leaf_chain));
 
-	if (!l || !(l->keys = leaf_keys_new())) {
-		free(l);
+	if (!leaves || !(leaves->keys = leaf_keys_new())) {
+		free(leaves);
 		return NULL;
 	}
-	pthread_mutex_init(&l->lock, NULL);
-	TAILQ_INIT(&l->ages);
-	TAILQ_INIT(&l->queue);
-	l->cap = cap;
-	l->ca = ca_ref(ca);
-	return l;
+	pthread_mutex_init(&leaves->lock, NULL);
+	TAILQ_INIT(&leaves->ages);
+	TAILQ_INIT(&leaves->queue);
+	leaves->cap = cap;
+	leaves->ca = ca_ref(ca);
+	return leaves;
 }
 
 void leaves_free(struct leaves **lp)
 {
-	struct leaves *l = *lp;
-	struct leaf_entry *e;
+	struct leaves *leaves = *lp;
+	struct leaf_entry *leaf;
 
 	*lp = NULL;
-	if (!l)
+	if (!leaves)
 		return;
 	/* The last settings may go while the maker still works for a client that has left. */
-	if (l->has_maker)
-		pthread_join(l->maker, NULL);
-	while ((e = TAILQ_FIRST(&l->ages)))
-		leaves_drop(l, e);
-	leaf_keys_free(&l->keys);
-	ca_unref(&l->ca);
-	pthread_mutex_destroy(&l->lock);
-	free(l);
+	if (leaves->has_maker)
+		pthread_join(leaves->maker, NULL);
+	while ((leaf = TAILQ_FIRST(&leaves->ages)))
+		leaves_drop(leaves, leaf);
+	leaf_keys_free(&leaves->keys);
+	ca_unref(&leaves->ca);
+	pthread_mutex_destroy(&leaves->lock);
+	free(leaves);
 }

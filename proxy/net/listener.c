@@ -81,45 +81,45 @@ void listener_adopt(int fd)
 	listener_defer_acknowledging(fd);
 }
 
-static void listener_update(struct listener *l)
+static void listener_update(struct listener *listener)
 {
-	bool add = l->accepting && !l->pause.queue && !l->ended;
+	bool add = listener->accepting && !listener->pause.queue && !listener->ended;
 
-	if (add == l->added)
+	if (add == listener->added)
 		return;
 	if (add)
-		event_add(l->event, NULL);
+		event_add(listener->event, NULL);
 	else
-		event_del(l->event);
-	l->added = add;
-	if (add && l->emptied)         /* no event would tell that no connection waits */
-		event_active(l->event, EV_READ, 1);
+		event_del(listener->event);
+	listener->added = add;
+	if (add && listener->emptied)         /* no event would tell that no connection waits */
+		event_active(listener->event, EV_READ, 1);
 }
 
-static void listener_on_pause_over(struct timer *t)
+static void listener_on_pause_over(struct timer *timer)
 {
-	listener_update(container_of(t, struct listener, pause));
+	listener_update(container_of(timer, struct listener, pause));
 }
 
 /* No connection will wait here any more, though the socket stays readable. */
-static void listener_end(struct listener *l)
+static void listener_end(struct listener *listener)
 {
-	l->ended = true;
-	listener_update(l);
+	listener->ended = true;
+	listener_update(listener);
 }
 
 static void listener_on_readable(evutil_socket_t fd, short what, void *arg)
 {
-	struct listener *l = arg;
+	struct listener *listener = arg;
 
 	(void)what;
-	loop_enter(l->loop, (loop_callback *)listener_on_readable);
-	if (l->ended) {
-		if (l->emptied)
-			l->emptied(l->arg, l);
+	loop_enter(listener->loop, (loop_callback *)listener_on_readable);
+	if (listener->ended) {
+		if (listener->emptied)
+			listener->emptied(listener->arg, listener);
 		return;
 	}
-	for (int i = 0; i < LISTENER_BATCH && l->accepting; i++) {
+	for (int i = 0; i < LISTENER_BATCH && listener->accepting; i++) {
 		struct sockaddr_storage peer;
 		socklen_t len = sizeof peer;
 		int client = accept4(fd, (struct sockaddr *)&peer, &len, SOCK_NONBLOCK | SOCK_CLOEXEC);
@@ -127,73 +127,73 @@ static void listener_on_readable(evutil_socket_t fd, short what, void *arg)
 		if (client >= 0) {
 			if (peer.ss_family == AF_UNIX)
 				len = sizeof peer.ss_family;   /* the name that a client may have says nothing of it */
-			l->accept(l->arg, client, (struct sockaddr *)&peer, len);
+			listener->accept(listener->arg, client, (struct sockaddr *)&peer, len);
 			/* Workers share a Unix socket, so each takes one connection at a time. */
-			if (peer.ss_family == AF_UNIX || loop_is_spent(l->loop))
+			if (peer.ss_family == AF_UNIX || loop_is_spent(listener->loop))
 				break;
 			continue;
 		}
 		if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
 			log_warn("accept: %s; pausing for a second", strerror(errno));
-			stats_add(loop_stats(l->loop), STAT_ACCEPT_PAUSED, 1);
-			loop_arm(l->loop, &l->pause, LISTENER_PAUSE_MS);
-			listener_update(l);
+			stats_add(loop_stats(listener->loop), STAT_ACCEPT_PAUSED, 1);
+			loop_arm(listener->loop, &listener->pause, LISTENER_PAUSE_MS);
+			listener_update(listener);
 			return;
 		}
 		if (errno == EINVAL)           /* a Unix socket after backlog_shut(): all that came before is taken */
-			listener_end(l);
+			listener_end(listener);
 		if (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINVAL) {
-			if (l->emptied)
-				l->emptied(l->arg, l);
+			if (listener->emptied)
+				listener->emptied(listener->arg, listener);
 			return;
 		}
 	}
-	if (l->emptied && l->added)
-		event_active(l->event, EV_READ, 1);
+	if (listener->emptied && listener->added)
+		event_active(listener->event, EV_READ, 1);
 }
 
 struct listener *listener_new(struct loop *loop, int fd, listener_accept_f *on_accept, void *arg)
 {
-	struct listener *l = calloc(1, sizeof *l);
+	struct listener *listener = calloc(1, sizeof *listener);
 
-	if (l)
-		l->event = event_new(loop_base(loop), fd, EV_READ | EV_PERSIST, listener_on_readable, l);
-	if (!l || !l->event) {
-		free(l);
+	if (listener)
+		listener->event = event_new(loop_base(loop), fd, EV_READ | EV_PERSIST, listener_on_readable, listener);
+	if (!listener || !listener->event) {
+		free(listener);
 		close(fd);
 		return NULL;
 	}
-	l->loop = loop;
-	l->fd = fd;
-	l->accept = on_accept;
-	l->arg = arg;
-	l->pause.fire = listener_on_pause_over;
-	listener_set_accepting(l, true);
-	return l;
+	listener->loop = loop;
+	listener->fd = fd;
+	listener->accept = on_accept;
+	listener->arg = arg;
+	listener->pause.fire = listener_on_pause_over;
+	listener_set_accepting(listener, true);
+	return listener;
 }
 
 void listener_free(struct listener **lp)
 {
-	struct listener *l = *lp;
+	struct listener *listener = *lp;
 
-	if (!l)
+	if (!listener)
 		return;
-	loop_disarm(l->loop, &l->pause);
-	event_free(l->event);
-	close(l->fd);
-	free(l);
+	loop_disarm(listener->loop, &listener->pause);
+	event_free(listener->event);
+	close(listener->fd);
+	free(listener);
 	*lp = NULL;
 }
 
-void listener_set_accepting(struct listener *l, bool accepting)
+void listener_set_accepting(struct listener *listener, bool accepting)
 {
-	l->accepting = accepting;
-	listener_update(l);
+	listener->accepting = accepting;
+	listener_update(listener);
 }
 
-void listener_finish(struct listener *l, void (*emptied)(void *arg, struct listener *))
+void listener_finish(struct listener *listener, void (*emptied)(void *arg, struct listener *))
 {
-	l->emptied = emptied;
-	if (l->added || l->ended)
-		event_active(l->event, EV_READ, 1);
+	listener->emptied = emptied;
+	if (listener->added || listener->ended)
+		event_active(listener->event, EV_READ, 1);
 }

@@ -71,408 +71,408 @@ static uint64_t loop_clock(clockid_t id, uint64_t per_second)
 	return (uint64_t)t.tv_sec * per_second + (uint64_t)t.tv_nsec / (1000000000 / per_second);
 }
 
-uint64_t loop_now_ms(struct loop *l)
+uint64_t loop_now_ms(struct loop *loop)
 {
-	(void)l;
+	(void)loop;
 	return loop_clock(CLOCK_MONOTONIC_COARSE, 1000);
 }
 
-uint64_t loop_now_us(struct loop *l)
+uint64_t loop_now_us(struct loop *loop)
 {
-	(void)l;
+	(void)loop;
 	return loop_clock(CLOCK_MONOTONIC, 1000000);
 }
 
-uint64_t loop_turn_us(struct loop *l)
+uint64_t loop_turn_us(struct loop *loop)
 {
-	return l->turn.began_us ? l->turn.began_us : loop_now_us(l);
+	return loop->turn.began_us ? loop->turn.began_us : loop_now_us(loop);
 }
 
-int64_t loop_wall_ms(struct loop *l)
+int64_t loop_wall_ms(struct loop *loop)
 {
-	(void)l;
+	(void)loop;
 	return (int64_t)loop_clock(CLOCK_REALTIME_COARSE, 1000);
 }
 
-const char *loop_http_date(struct loop *l)
+const char *loop_http_date(struct loop *loop)
 {
-	int64_t second = loop_wall_ms(l) / 1000;
+	int64_t second = loop_wall_ms(loop) / 1000;
 
-	if (second != l->date_second) {
-		http_date_write(l->date, second);
-		l->date_second = second;
+	if (second != loop->date_second) {
+		http_date_write(loop->date, second);
+		loop->date_second = second;
 	}
-	return l->date;
+	return loop->date;
 }
 
-const char *loop_log_time(struct loop *l)
+const char *loop_log_time(struct loop *loop)
 {
-	int64_t ms = loop_wall_ms(l);
+	int64_t ms = loop_wall_ms(loop);
 
-	if (ms != l->log_ms) {
-		log_write_time(l->log_time, ms);
-		l->log_ms = ms;
+	if (ms != loop->log_ms) {
+		log_write_time(loop->log_time, ms);
+		loop->log_ms = ms;
 	}
-	return l->log_time;
+	return loop->log_time;
 }
 
-void loop_set_access_sink(struct loop *l, struct access_sink *sink)
+void loop_set_access_sink(struct loop *loop, struct access_sink *sink)
 {
-	l->access.sink = sink;
+	loop->access.sink = sink;
 }
 
-void loop_access(struct loop *l, const char *line, size_t len)
+void loop_access(struct loop *loop, const char *line, size_t len)
 {
-	access_buffer_add(&l->access, line, len);
+	access_buffer_add(&loop->access, line, len);
 }
 
-static struct task_list *loop_list(struct loop *l, const struct task *t)
+static struct task_list *loop_list(struct loop *loop, const struct task *task)
 {
-	return t->is_slice ? &l->slices : &l->tasks;
+	return task->is_slice ? &loop->slices : &loop->tasks;
 }
 
-static void loop_run_task(struct loop *l, struct task *t)
+static void loop_run_task(struct loop *loop, struct task *task)
 {
-	TAILQ_REMOVE(loop_list(l, t), t, link);
-	t->queued = false;
-	loop_enter(l, (loop_callback *)t->run);
-	t->run(t);
+	TAILQ_REMOVE(loop_list(loop, task), task, link);
+	task->queued = false;
+	loop_enter(loop, (loop_callback *)task->run);
+	task->run(task);
 }
 
 /* Whether what was called last may have been long, or the last look at the clock is some calls ago. */
-static bool loop_looks(struct loop *l)
+static bool loop_looks(struct loop *loop)
 {
-	return ++l->calls % LOOP_CALLS_PER_LOOK == 0 || loop_turn_looked(&l->turn);
+	return ++loop->calls % LOOP_CALLS_PER_LOOK == 0 || loop_turn_looked(&loop->turn);
 }
 
 /* Whether the tasks have taken as long as they may, beside the callbacks of their turn. */
-static bool loop_round_is_spent(struct loop *l, uint64_t began_us)
+static bool loop_round_is_spent(struct loop *loop, uint64_t began_us)
 {
-	return !l->stopped && loop_looks(l) && loop_now_us(l) - began_us >= LOOP_ROUND_SPENT_US;
+	return !loop->stopped && loop_looks(loop) && loop_now_us(loop) - began_us >= LOOP_ROUND_SPENT_US;
 }
 
 /* Runs the tasks that are queued now. Those that they queue run in the next round, behind those that are left when this
  * round has taken long. */
-static void loop_run_tasks(struct loop *l)
+static void loop_run_tasks(struct loop *loop)
 {
 	struct task mark = { .queued = true }, *t;
 	uint64_t began_us;
 
-	l->taken = 0;
-	if (TAILQ_EMPTY(&l->tasks))
+	loop->taken = 0;
+	if (TAILQ_EMPTY(&loop->tasks))
 		return;
-	began_us = loop_now_us(l);
-	TAILQ_INSERT_TAIL(&l->tasks, &mark, link);
-	while ((t = TAILQ_FIRST(&l->tasks)) != &mark) {
-		loop_run_task(l, t);
-		if (loop_round_is_spent(l, began_us))
+	began_us = loop_now_us(loop);
+	TAILQ_INSERT_TAIL(&loop->tasks, &mark, link);
+	while ((t = TAILQ_FIRST(&loop->tasks)) != &mark) {
+		loop_run_task(loop, t);
+		if (loop_round_is_spent(loop, began_us))
 			break;
 	}
-	TAILQ_REMOVE(&l->tasks, &mark, link);
+	TAILQ_REMOVE(&loop->tasks, &mark, link);
 }
 
-void loop_defer(struct loop *l, struct task *t)
+void loop_defer(struct loop *loop, struct task *task)
 {
-	assert(t->run);
-	if (t->queued)
+	assert(task->run);
+	if (task->queued)
 		return;
-	TAILQ_INSERT_TAIL(loop_list(l, t), t, link);
-	t->queued = true;
+	TAILQ_INSERT_TAIL(loop_list(loop, task), task, link);
+	task->queued = true;
 }
 
-void loop_wake(struct loop *l, struct task *t)
+void loop_wake(struct loop *loop, struct task *task)
 {
 	bool first = false;
 
-	if (pthread_equal(l->thread, pthread_self())) {
-		loop_defer(l, t);
+	if (pthread_equal(loop->thread, pthread_self())) {
+		loop_defer(loop, task);
 		return;
 	}
-	pthread_mutex_lock(&l->inbox_lock);
-	assert(t->run);
-	if (!t->posted) {
-		first = TAILQ_EMPTY(&l->inbox);
-		TAILQ_INSERT_TAIL(&l->inbox, t, post_link);
-		t->posted = true;
+	pthread_mutex_lock(&loop->inbox_lock);
+	assert(task->run);
+	if (!task->posted) {
+		first = TAILQ_EMPTY(&loop->inbox);
+		TAILQ_INSERT_TAIL(&loop->inbox, task, post_link);
+		task->posted = true;
 	}
-	pthread_mutex_unlock(&l->inbox_lock);
+	pthread_mutex_unlock(&loop->inbox_lock);
 	if (first)
-		eventfd_write(l->inbox_fd, 1);
+		eventfd_write(loop->inbox_fd, 1);
 }
 
 static void on_inbox(evutil_socket_t fd, short what, void *arg)
 {
-	struct loop *l = arg;
-	struct task *t;
+	struct loop *loop = arg;
+	struct task *task;
 	eventfd_t ignored;
 
 	(void)what;
-	loop_enter(l, (loop_callback *)on_inbox);
+	loop_enter(loop, (loop_callback *)on_inbox);
 	eventfd_read(fd, &ignored);
-	pthread_mutex_lock(&l->inbox_lock);
-	while ((t = TAILQ_FIRST(&l->inbox)) != NULL) {
-		TAILQ_REMOVE(&l->inbox, t, post_link);
-		t->posted = false;
-		loop_defer(l, t);
+	pthread_mutex_lock(&loop->inbox_lock);
+	while ((task = TAILQ_FIRST(&loop->inbox)) != NULL) {
+		TAILQ_REMOVE(&loop->inbox, task, post_link);
+		task->posted = false;
+		loop_defer(loop, task);
 	}
-	pthread_mutex_unlock(&l->inbox_lock);
+	pthread_mutex_unlock(&loop->inbox_lock);
 }
 
-void loop_forget(struct loop *l, struct task *t)
+void loop_forget(struct loop *loop, struct task *task)
 {
-	pthread_mutex_lock(&l->inbox_lock);
-	if (t->posted)
-		TAILQ_REMOVE(&l->inbox, t, post_link);
-	t->posted = false;
-	t->run = NULL;
-	pthread_mutex_unlock(&l->inbox_lock);
-	loop_forget_own(l, t);
+	pthread_mutex_lock(&loop->inbox_lock);
+	if (task->posted)
+		TAILQ_REMOVE(&loop->inbox, task, post_link);
+	task->posted = false;
+	task->run = NULL;
+	pthread_mutex_unlock(&loop->inbox_lock);
+	loop_forget_own(loop, task);
 }
 
-void loop_forget_own(struct loop *l, struct task *t)
+void loop_forget_own(struct loop *loop, struct task *task)
 {
-	assert(!t->posted);
-	t->run = NULL;
-	if (t->queued)
-		TAILQ_REMOVE(loop_list(l, t), t, link);
-	t->queued = false;
+	assert(!task->posted);
+	task->run = NULL;
+	if (task->queued)
+		TAILQ_REMOVE(loop_list(loop, task), task, link);
+	task->queued = false;
 }
 
-static void loop_schedule_tick(struct loop *l, uint64_t due_ms)
+static void loop_schedule_tick(struct loop *loop, uint64_t due_ms)
 {
-	uint64_t now = loop_now_ms(l), wait = due_ms > now ? due_ms - now : 0;
+	uint64_t now = loop_now_ms(loop), wait = due_ms > now ? due_ms - now : 0;
 	struct timeval tv;
 
-	if (l->tick_due_ms && l->tick_due_ms <= due_ms)
+	if (loop->tick_due_ms && loop->tick_due_ms <= due_ms)
 		return;
 	wait = (wait / LOOP_TICK_MS + 1) * LOOP_TICK_MS;
-	l->tick_due_ms = now + wait;
+	loop->tick_due_ms = now + wait;
 	tv.tv_sec = (time_t)(wait / 1000);
 	tv.tv_usec = (suseconds_t)(wait % 1000 * 1000);
-	event_add(l->tick, &tv);
+	event_add(loop->tick, &tv);
 }
 
 static void on_tick(evutil_socket_t fd, short what, void *arg)
 {
-	struct loop *l = arg;
+	struct loop *loop = arg;
 	uint64_t next = 0, now;
 
 	(void)fd, (void)what;
-	l->tick_due_ms = 0;
-	now = loop_now_ms(l);
-	for (size_t i = 0; i < l->n_queues; i++) {
-		struct timer_list *list = &l->queues[i].timers;
-		struct timer *t;
+	loop->tick_due_ms = 0;
+	now = loop_now_ms(loop);
+	for (size_t i = 0; i < loop->n_queues; i++) {
+		struct timer_list *list = &loop->queues[i].timers;
+		struct timer *timer;
 
-		while ((t = TAILQ_FIRST(list)) != NULL && t->due_ms <= now) {
-			loop_disarm(l, t);
-			loop_enter(l, (loop_callback *)t->fire);
-			t->fire(t);
+		while ((timer = TAILQ_FIRST(list)) != NULL && timer->due_ms <= now) {
+			loop_disarm(loop, timer);
+			loop_enter(loop, (loop_callback *)timer->fire);
+			timer->fire(timer);
 		}
-		if (t && (!next || t->due_ms < next))
-			next = t->due_ms;
+		if (timer && (!next || timer->due_ms < next))
+			next = timer->due_ms;
 	}
 	if (next)
-		loop_schedule_tick(l, next);
+		loop_schedule_tick(loop, next);
 }
 
-static struct timer_queue *loop_queue(struct loop *l, uint64_t duration_ms)
+static struct timer_queue *loop_queue(struct loop *loop, uint64_t duration_ms)
 {
-	for (size_t i = 0; i < l->n_queues; i++)
-		if (l->queues[i].duration_ms == duration_ms)
-			return &l->queues[i];
-	for (size_t i = 0; i < l->n_queues; i++)
-		if (TAILQ_EMPTY(&l->queues[i].timers)) {
-			l->queues[i].duration_ms = duration_ms;
-			return &l->queues[i];
+	for (size_t i = 0; i < loop->n_queues; i++)
+		if (loop->queues[i].duration_ms == duration_ms)
+			return &loop->queues[i];
+	for (size_t i = 0; i < loop->n_queues; i++)
+		if (TAILQ_EMPTY(&loop->queues[i].timers)) {
+			loop->queues[i].duration_ms = duration_ms;
+			return &loop->queues[i];
 		}
-	if (l->n_queues == LOOP_TIMER_QUEUES)
-		return &l->queues[LOOP_TIMER_QUEUES - 1];
-	l->queues[l->n_queues].duration_ms = duration_ms;
-	TAILQ_INIT(&l->queues[l->n_queues].timers);
-	return &l->queues[l->n_queues++];
+	if (loop->n_queues == LOOP_TIMER_QUEUES)
+		return &loop->queues[LOOP_TIMER_QUEUES - 1];
+	loop->queues[loop->n_queues].duration_ms = duration_ms;
+	TAILQ_INIT(&loop->queues[loop->n_queues].timers);
+	return &loop->queues[loop->n_queues++];
 }
 
-void loop_arm(struct loop *l, struct timer *t, uint64_t duration_ms)
+void loop_arm(struct loop *loop, struct timer *timer, uint64_t duration_ms)
 {
 	struct timer *before;
 
-	loop_disarm(l, t);
+	loop_disarm(loop, timer);
 	if (!duration_ms)
 		return;
-	t->queue = loop_queue(l, duration_ms);
-	t->due_ms = loop_now_ms(l) + duration_ms;
-	before = TAILQ_LAST(&t->queue->timers, timer_list);
-	while (before && before->due_ms > t->due_ms)
+	timer->queue = loop_queue(loop, duration_ms);
+	timer->due_ms = loop_now_ms(loop) + duration_ms;
+	before = TAILQ_LAST(&timer->queue->timers, timer_list);
+	while (before && before->due_ms > timer->due_ms)
 		before = TAILQ_PREV(before, timer_list, link);
 	if (before)
-		TAILQ_INSERT_AFTER(&t->queue->timers, before, t, link);
+		TAILQ_INSERT_AFTER(&timer->queue->timers, before, timer, link);
 	else
-		TAILQ_INSERT_HEAD(&t->queue->timers, t, link);
-	if (TAILQ_FIRST(&t->queue->timers) == t)
-		loop_schedule_tick(l, t->due_ms);
+		TAILQ_INSERT_HEAD(&timer->queue->timers, timer, link);
+	if (TAILQ_FIRST(&timer->queue->timers) == timer)
+		loop_schedule_tick(loop, timer->due_ms);
 }
 
-void loop_disarm(struct loop *l, struct timer *t)
+void loop_disarm(struct loop *loop, struct timer *timer)
 {
-	(void)l;
-	if (t->queue)
-		TAILQ_REMOVE(&t->queue->timers, t, link);
-	t->queue = NULL;
+	(void)loop;
+	if (timer->queue)
+		TAILQ_REMOVE(&timer->queue->timers, timer, link);
+	timer->queue = NULL;
 }
 
 struct loop *loop_new(void)
 {
-	struct loop *l = calloc(1, sizeof *l);
+	struct loop *loop = calloc(1, sizeof *loop);
 	struct event_config *config = event_config_new();
 
-	if (!l || !config) {
-		free(l);
-		l = NULL;
+	if (!loop || !config) {
+		free(loop);
+		loop = NULL;
 		goto fail;
 	}
-	l->inbox_fd = -1;
-	l->access.stats = &l->stats;
-	splice_init(&l->splice);
+	loop->inbox_fd = -1;
+	loop->access.stats = &loop->stats;
+	splice_init(&loop->splice);
 	/* Only one thread uses the base, so it needs no locks. */
 	event_config_set_flag(config, EVENT_BASE_FLAG_NOLOCK);
-	TAILQ_INIT(&l->tasks);
-	TAILQ_INIT(&l->slices);
-	TAILQ_INIT(&l->inbox);
-	pthread_mutex_init(&l->inbox_lock, NULL);
-	l->thread = pthread_self();
-	if ((l->inbox_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) < 0)
+	TAILQ_INIT(&loop->tasks);
+	TAILQ_INIT(&loop->slices);
+	TAILQ_INIT(&loop->inbox);
+	pthread_mutex_init(&loop->inbox_lock, NULL);
+	loop->thread = pthread_self();
+	if ((loop->inbox_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) < 0)
 		goto fail;
-	if (!(l->base = event_base_new_with_config(config)))
+	if (!(loop->base = event_base_new_with_config(config)))
 		goto fail;
-	l->tick = event_new(l->base, -1, 0, on_tick, l);
-	l->inbox_event = event_new(l->base, l->inbox_fd, EV_READ | EV_PERSIST, on_inbox, l);
-	if (!l->tick || !l->inbox_event || event_add(l->inbox_event, NULL))
+	loop->tick = event_new(loop->base, -1, 0, on_tick, loop);
+	loop->inbox_event = event_new(loop->base, loop->inbox_fd, EV_READ | EV_PERSIST, on_inbox, loop);
+	if (!loop->tick || !loop->inbox_event || event_add(loop->inbox_event, NULL))
 		goto fail;
 	event_config_free(config);
-	return l;
+	return loop;
 fail:
 	if (config)
 		event_config_free(config);
-	loop_free(&l);
+	loop_free(&loop);
 	return NULL;
 }
 
 void loop_free(struct loop **lp)
 {
-	struct loop *l = *lp;
+	struct loop *loop = *lp;
 
-	if (!l)
+	if (!loop)
 		return;
-	access_buffer_flush(&l->access);
-	if (l->tick)
-		event_free(l->tick);
-	if (l->inbox_event)
-		event_free(l->inbox_event);
-	if (l->inbox_fd >= 0)
-		close(l->inbox_fd);
-	splice_end(&l->splice);
-	pthread_mutex_destroy(&l->inbox_lock);
-	if (l->base)
-		event_base_free(l->base);
-	free(l);
+	access_buffer_flush(&loop->access);
+	if (loop->tick)
+		event_free(loop->tick);
+	if (loop->inbox_event)
+		event_free(loop->inbox_event);
+	if (loop->inbox_fd >= 0)
+		close(loop->inbox_fd);
+	splice_end(&loop->splice);
+	pthread_mutex_destroy(&loop->inbox_lock);
+	if (loop->base)
+		event_base_free(loop->base);
+	free(loop);
 	*lp = NULL;
 }
 
 /* What comes behind the events of a turn: the tasks, a slice of long work, then the lines that all of it wrote. */
-static void loop_end_turn(struct loop *l)
+static void loop_end_turn(struct loop *loop)
 {
-	if (!l->stopped) {
-		loop_run_tasks(l);
-		if (!TAILQ_EMPTY(&l->slices))
-			loop_run_task(l, TAILQ_FIRST(&l->slices));
+	if (!loop->stopped) {
+		loop_run_tasks(loop);
+		if (!TAILQ_EMPTY(&loop->slices))
+			loop_run_task(loop, TAILQ_FIRST(&loop->slices));
 	}
-	if (l->access.len) {
-		loop_enter(l, (loop_callback *)access_buffer_flush);
-		access_buffer_flush(&l->access);
+	if (loop->access.len) {
+		loop_enter(loop, (loop_callback *)access_buffer_flush);
+		access_buffer_flush(&loop->access);
 	}
-	loop_turn_end(&l->turn, &l->stats);
+	loop_turn_end(&loop->turn, &loop->stats);
 }
 
-static bool loop_has_tasks(const struct loop *l)
+static bool loop_has_tasks(const struct loop *loop)
 {
-	return !TAILQ_EMPTY(&l->tasks) || !TAILQ_EMPTY(&l->slices);
+	return !TAILQ_EMPTY(&loop->tasks) || !TAILQ_EMPTY(&loop->slices);
 }
 
-int loop_run(struct loop *l)
+int loop_run(struct loop *loop)
 {
 	int status;
 
-	if (!pthread_equal(l->thread, pthread_self()))
-		l->thread = pthread_self();
-	l->stopped = false;
+	if (!pthread_equal(loop->thread, pthread_self()))
+		loop->thread = pthread_self();
+	loop->stopped = false;
 	do {
 		/* Tasks that are left do not wait for events, though events come first */
-		status = event_base_loop(l->base, EVLOOP_ONCE | (loop_has_tasks(l) ? EVLOOP_NONBLOCK : 0));
-		loop_end_turn(l);
-	} while (!status && !l->stopped);
+		status = event_base_loop(loop->base, EVLOOP_ONCE | (loop_has_tasks(loop) ? EVLOOP_NONBLOCK : 0));
+		loop_end_turn(loop);
+	} while (!status && !loop->stopped);
 	return status < 0 ? -1 : 0;
 }
 
-void loop_enter(struct loop *l, loop_callback *callback)
+void loop_enter(struct loop *loop, loop_callback *callback)
 {
-	loop_turn_enter(&l->turn, callback);
+	loop_turn_enter(&loop->turn, callback);
 }
 
-void loop_took(struct loop *l, size_t bytes)
+void loop_took(struct loop *loop, size_t bytes)
 {
-	l->taken += bytes;
+	loop->taken += bytes;
 }
 
-void loop_leave(struct loop *l)
+void loop_leave(struct loop *loop)
 {
-	bool full = l->taken >= LOOP_ROUND_BYTES;
+	bool full = loop->taken >= LOOP_ROUND_BYTES;
 
-	if (l->stopped || (!full && !loop_looks(l)))
+	if (loop->stopped || (!full && !loop_looks(loop)))
 		return;
-	if (loop_turn_is_spent(&l->turn))
-		event_base_loopbreak(l->base);
+	if (loop_turn_is_spent(&loop->turn))
+		event_base_loopbreak(loop->base);
 	else if (full)
-		loop_run_tasks(l);
+		loop_run_tasks(loop);
 }
 
-bool loop_is_spent(struct loop *l)
+bool loop_is_spent(struct loop *loop)
 {
-	return loop_turn_call_is_spent(&l->turn);
+	return loop_turn_call_is_spent(&loop->turn);
 }
 
-void loop_count_turns(struct loop *l)
+void loop_count_turns(struct loop *loop)
 {
-	l->turn.counts = true;
+	loop->turn.counts = true;
 }
 
-void loop_stop(struct loop *l)
+void loop_stop(struct loop *loop)
 {
-	l->stopped = true;
-	event_base_loopbreak(l->base);
+	loop->stopped = true;
+	event_base_loopbreak(loop->base);
 }
 
-struct event_base *loop_base(struct loop *l)
+struct event_base *loop_base(struct loop *loop)
 {
-	return l->base;
+	return loop->base;
 }
 
-struct stats *loop_stats(struct loop *l)
+struct stats *loop_stats(struct loop *loop)
 {
-	return &l->stats;
+	return &loop->stats;
 }
 
-struct splice *loop_splice(struct loop *l)
+struct splice *loop_splice(struct loop *loop)
 {
-	return &l->splice;
+	return &loop->splice;
 }
 
-struct cork *loop_gather(struct loop *l)
+struct cork *loop_gather(struct loop *loop)
 {
-	return &l->gather;
+	return &loop->gather;
 }
 
-uint8_t *loop_scratch(struct loop *l)
+uint8_t *loop_scratch(struct loop *loop)
 {
-	return l->scratch;
+	return loop->scratch;
 }

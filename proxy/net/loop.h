@@ -91,9 +91,9 @@ void loop_forget(struct loop *, struct task *);
 void loop_forget_own(struct loop *, struct task *);
 /* For an assertion before every free of memory that holds a task. Called on the task's own thread, after loop_forget()
  * or where no other thread can wake the task. */
-static inline bool task_is_out(const struct task *t)
+static inline bool task_is_out(const struct task *task)
 {
-	return !t->queued && !t->posted;
+	return !task->queued && !task->posted;
 }
 
 /* The timer fires once, after duration_ms or up to LOOP_TICK_MS more. Arming it again starts it anew; 0 disarms it. */

@@ -19,82 +19,82 @@ static uint64_t turn_clock(clockid_t id)
 #ifdef LOOP_WATCHED
 /* Judges the function that was called last. Time in which the thread did not run counts for nothing: a busy machine is
  * no fault of the function. */
-static void turn_judge(struct loop_turn *t, uint64_t used_us)
+static void turn_judge(struct loop_turn *turn, uint64_t used_us)
 {
 	char name[SYMBOL_MAX];
 
-	if (!t->called || used_us - t->used_us <= LOOP_TELL_US)
+	if (!turn->called || used_us - turn->used_us <= LOOP_TELL_US)
 		return;
-	t->told = true;
-	log_warn("loop: %s held it for %llu us", symbol_name((uintptr_t)t->called, name),
-	    (unsigned long long)(used_us - t->used_us));
+	turn->told = true;
+	log_warn("loop: %s held it for %llu us", symbol_name((uintptr_t)turn->called, name),
+	    (unsigned long long)(used_us - turn->used_us));
 }
 
-static void turn_watch(struct loop_turn *t, loop_callback *callback)
+static void turn_watch(struct loop_turn *turn, loop_callback *callback)
 {
 	uint64_t used_us = turn_clock(CLOCK_THREAD_CPUTIME_ID);
 
-	turn_judge(t, used_us);
-	t->used_us = used_us;
-	if (!t->called)
-		t->used_at_first_us = used_us;
-	t->called = callback;
-	t->calls++;
+	turn_judge(turn, used_us);
+	turn->used_us = used_us;
+	if (!turn->called)
+		turn->used_at_first_us = used_us;
+	turn->called = callback;
+	turn->calls++;
 	if (callback)
 		return;
-	if (!t->told && used_us - t->used_at_first_us > LOOP_TELL_US)
-		log_warn("loop: %u calls together held it for %llu us", t->calls - 1,
-		    (unsigned long long)(used_us - t->used_at_first_us));
-	t->calls = 0;
-	t->told = false;
+	if (!turn->told && used_us - turn->used_at_first_us > LOOP_TELL_US)
+		log_warn("loop: %u calls together held it for %llu us", turn->calls - 1,
+		    (unsigned long long)(used_us - turn->used_at_first_us));
+	turn->calls = 0;
+	turn->told = false;
 }
 #else
-static void turn_watch(struct loop_turn *t, loop_callback *callback)
+static void turn_watch(struct loop_turn *turn, loop_callback *callback)
 {
-	(void)t, (void)callback;
+	(void)turn, (void)callback;
 }
 #endif
 
-void loop_turn_enter(struct loop_turn *t, loop_callback *callback)
+void loop_turn_enter(struct loop_turn *turn, loop_callback *callback)
 {
-	turn_watch(t, callback);
-	t->looked_us = 0;
-	if (!t->began_us)
-		t->began_us = turn_clock(CLOCK_MONOTONIC);
+	turn_watch(turn, callback);
+	turn->looked_us = 0;
+	if (!turn->began_us)
+		turn->began_us = turn_clock(CLOCK_MONOTONIC);
 }
 
-bool loop_turn_is_spent(const struct loop_turn *t)
+bool loop_turn_is_spent(const struct loop_turn *turn)
 {
-	return t->began_us && turn_clock(CLOCK_MONOTONIC) - t->began_us >= LOOP_TURN_SPENT_US;
+	return turn->began_us && turn_clock(CLOCK_MONOTONIC) - turn->began_us >= LOOP_TURN_SPENT_US;
 }
 
-bool loop_turn_call_is_spent(struct loop_turn *t)
+bool loop_turn_call_is_spent(struct loop_turn *turn)
 {
 	uint64_t now_us;
 
-	if (!t->began_us)
+	if (!turn->began_us)
 		return false;
 	now_us = turn_clock(CLOCK_MONOTONIC);
-	if (!t->looked_us)
-		t->looked_us = now_us;
-	return now_us - t->began_us >= LOOP_TURN_SPENT_US || now_us - t->looked_us >= LOOP_CALL_SPENT_US;
+	if (!turn->looked_us)
+		turn->looked_us = now_us;
+	return now_us - turn->began_us >= LOOP_TURN_SPENT_US || now_us - turn->looked_us >= LOOP_CALL_SPENT_US;
 }
 
-bool loop_turn_looked(const struct loop_turn *t)
+bool loop_turn_looked(const struct loop_turn *turn)
 {
-	return t->looked_us;
+	return turn->looked_us;
 }
 
-void loop_turn_end(struct loop_turn *t, struct stats *stats)
+void loop_turn_end(struct loop_turn *turn, struct stats *stats)
 {
 	uint64_t took;
 
-	turn_watch(t, NULL);
-	if (!t->began_us)
+	turn_watch(turn, NULL);
+	if (!turn->began_us)
 		return;
-	took = t->counts ? turn_clock(CLOCK_MONOTONIC) - t->began_us : 0;
-	t->began_us = 0;
-	if (!t->counts)
+	took = turn->counts ? turn_clock(CLOCK_MONOTONIC) - turn->began_us : 0;
+	turn->began_us = 0;
+	if (!turn->counts)
 		return;
 	stats_observe(stats, HISTOGRAM_LOOP_TURN, ANSWER_NONE, took);
 	stats_longest_turn(stats, took);

@@ -22,12 +22,12 @@ static const struct ip own_loopback[] = { [false] = { false, { 127, 0, 0, 1 } },
 static struct own_socket *own;
 static size_t n_own;
 
-static uint16_t own_port(const struct sockaddr *a)
+static uint16_t own_port(const struct sockaddr *sockaddr)
 {
-	const struct sockaddr_in6 *in6 = (const void *)a;
-	const struct sockaddr_in *in = (const void *)a;
+	const struct sockaddr_in6 *in6 = (const void *)sockaddr;
+	const struct sockaddr_in *in = (const void *)sockaddr;
 
-	return ntohs(a->sa_family == AF_INET6 ? in6->sin6_port : in->sin_port);
+	return ntohs(sockaddr->sa_family == AF_INET6 ? in6->sin6_port : in->sin_port);
 }
 
 static bool own_takes_ipv4(int fd)
@@ -98,12 +98,12 @@ static bool own_sockets_have_ip(struct ip ip, uint16_t port)
 	if (ip_is_unspecified(&ip))   /* connect() takes it for loopback */
 		ip = own_loopback[ip.ipv6];
 	for (size_t i = 0; i < n_own; i++) {
-		const struct own_socket *s = &own[i];
+		const struct own_socket *socket = &own[i];
 
-		if (s->port != port)
+		if (socket->port != port)
 			continue;
-		if (s->any ? (s->ip.ipv6 == ip.ipv6 || s->both) && own_is_local(&ip, port)
-		           : ip_is_same(&s->ip, &ip))
+		if (socket->any ? (socket->ip.ipv6 == ip.ipv6 || socket->both) && own_is_local(&ip, port)
+		    : ip_is_same(&socket->ip, &ip))
 			return true;
 	}
 	return false;

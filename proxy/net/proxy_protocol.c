@@ -54,7 +54,7 @@ static bool proxy_protocol_read_port(const char *text, size_t len, uint16_t *por
 }
 
 /* The line is TCP4 or TCP6, source, destination and their ports, or UNKNOWN and anything (section 2.1). */
-static bool read_v1_words(struct proxy_protocol *p, const char *at, const char *end)
+static bool read_v1_words(struct proxy_protocol *header, const char *at, const char *end)
 {
 	const char *word;
 	size_t len = next_word(&at, end, &word);
@@ -63,38 +63,38 @@ static bool read_v1_words(struct proxy_protocol *p, const char *at, const char *
 	uint16_t port;
 
 	if (len == 7 && !memcmp(word, "UNKNOWN", 7)) {
-		p->whose = PROXY_PROTOCOL_UNKNOWN;
+		header->whose = PROXY_PROTOCOL_UNKNOWN;
 		return true;
 	}
 	if (!ipv6 && (len != 4 || memcmp(word, "TCP4", 4)))
 		return false;
-	p->whose = PROXY_PROTOCOL_CLIENT;
+	header->whose = PROXY_PROTOCOL_CLIENT;
 	len = next_word(&at, end, &word);
-	if (!ip_parse(word, len, &p->ip) || (memchr(word, ':', len) != NULL) != ipv6)
+	if (!ip_parse(word, len, &header->ip) || (memchr(word, ':', len) != NULL) != ipv6)
 		return false;
 	len = next_word(&at, end, &word);
 	if (!ip_parse(word, len, &destination) || (memchr(word, ':', len) != NULL) != ipv6)
 		return false;
 	len = next_word(&at, end, &word);
-	if (!proxy_protocol_read_port(word, len, &p->port) || at == end)
+	if (!proxy_protocol_read_port(word, len, &header->port) || at == end)
 		return false;
 	return proxy_protocol_read_port(at, (size_t)(end - at), &port);
 }
 
-static enum proxy_protocol_result read_v1(struct proxy_protocol *p, const char *text, size_t len)
+static enum proxy_protocol_result read_v1(struct proxy_protocol *header, const char *text, size_t len)
 {
 	const char *end = memchr(text, '\n', len < PROXY_PROTOCOL_V1_MAX ? len : PROXY_PROTOCOL_V1_MAX);
 
 	if (!end)
 		return len < PROXY_PROTOCOL_V1_MAX ? PROXY_PROTOCOL_MORE : PROXY_PROTOCOL_BAD;
-	p->length = (size_t)(end - text) + 1;
-	if (end[-1] != '\r' || !read_v1_words(p, text + sizeof v1_begin - 1, end - 1))
+	header->length = (size_t)(end - text) + 1;
+	if (end[-1] != '\r' || !read_v1_words(header, text + sizeof v1_begin - 1, end - 1))
 		return PROXY_PROTOCOL_BAD;
 	return PROXY_PROTOCOL_DONE;
 }
 
 /* Of a LOCAL connection the family and the addresses are ignored (section 2.2). */
-static enum proxy_protocol_result read_v2(struct proxy_protocol *p, const uint8_t *bytes, size_t len)
+static enum proxy_protocol_result read_v2(struct proxy_protocol *header, const uint8_t *bytes, size_t len)
 {
 	const uint8_t *addresses = bytes + PROXY_PROTOCOL_V2_FIXED;
 	size_t named;
@@ -102,8 +102,8 @@ static enum proxy_protocol_result read_v2(struct proxy_protocol *p, const uint8_
 	if (len < PROXY_PROTOCOL_V2_FIXED)
 		return PROXY_PROTOCOL_MORE;
 	named = (size_t)(bytes[14] << 8 | bytes[15]);
-	p->length = PROXY_PROTOCOL_V2_FIXED + named;
-	p->whose = PROXY_PROTOCOL_LOCAL;
+	header->length = PROXY_PROTOCOL_V2_FIXED + named;
+	header->whose = PROXY_PROTOCOL_LOCAL;
 	if (bytes[12] == V2_LOCAL)
 		return PROXY_PROTOCOL_DONE;
 	if (bytes[12] != V2_PROXY)
@@ -115,22 +115,23 @@ static enum proxy_protocol_result read_v2(struct proxy_protocol *p, const uint8_
 			return PROXY_PROTOCOL_BAD;
 		if (len < PROXY_PROTOCOL_V2_FIXED + (size_t)v2_families[i].least)
 			return PROXY_PROTOCOL_MORE;
-		p->whose = v2_families[i].whose;
-		if (p->whose == PROXY_PROTOCOL_CLIENT) {
-			ip_from_bytes(addresses, v2_families[i].ipv6, &p->ip);
-			p->port = (uint16_t)(addresses[v2_families[i].port] << 8 | addresses[v2_families[i].port + 1]);
+		header->whose = v2_families[i].whose;
+		if (header->whose == PROXY_PROTOCOL_CLIENT) {
+			ip_from_bytes(addresses, v2_families[i].ipv6, &header->ip);
+			header->port =
+			    (uint16_t)(addresses[v2_families[i].port] << 8 | addresses[v2_families[i].port + 1]);
 		}
 		return PROXY_PROTOCOL_DONE;
 	}
 	return PROXY_PROTOCOL_BAD;
 }
 
-enum proxy_protocol_result proxy_protocol_read(struct proxy_protocol *p, const uint8_t *bytes, size_t len)
+enum proxy_protocol_result proxy_protocol_read(struct proxy_protocol *header, const uint8_t *bytes, size_t len)
 {
-	*p = (struct proxy_protocol){ .whose = PROXY_PROTOCOL_UNKNOWN };
+	*header = (struct proxy_protocol){ .whose = PROXY_PROTOCOL_UNKNOWN };
 	if (proxy_protocol_begins(bytes, len, v2_begin, sizeof v2_begin))
-		return read_v2(p, bytes, len);
+		return read_v2(header, bytes, len);
 	if (!proxy_protocol_begins(bytes, len, v1_begin, sizeof v1_begin - 1))
 		return PROXY_PROTOCOL_BAD;
-	return len < sizeof v1_begin ? PROXY_PROTOCOL_MORE : read_v1(p, (const char *)bytes, len);
+	return len < sizeof v1_begin ? PROXY_PROTOCOL_MORE : read_v1(header, (const char *)bytes, len);
 }

@@ -25,9 +25,9 @@ static void socks_add_byte(struct text *out, unsigned byte)
 	text_add(out, &(char){ (char)byte }, 1);
 }
 
-void socks_begin(struct socks *s, const char *login, const char *host, uint16_t port, struct text *out)
+void socks_begin(struct socks *socks, const char *login, const char *host, uint16_t port, struct text *out)
 {
-	*s = (struct socks){ .login = login, .host = host, .port = port };
+	*socks = (struct socks){ .login = login, .host = host, .port = port };
 	socks_add_byte(out, SOCKS_VERSION);
 	socks_add_byte(out, login ? 2 : 1);
 	socks_add_byte(out, SOCKS_BY_NOTHING);
@@ -50,75 +50,77 @@ static void socks_add_host(struct text *out, const char *host)
 	}
 }
 
-static enum socks_result socks_connect(struct socks *s, struct text *out, struct failure *f)
+static enum socks_result socks_connect(struct socks *socks, struct text *out, struct failure *failure)
 {
-	if (strlen(s->host) > SOCKS_HOST_MAX) {
-		failure_set(f, FAILURE_PARENT_REFUSED, "SOCKS has no room for a name of more than %d bytes",
+	if (strlen(socks->host) > SOCKS_HOST_MAX) {
+		failure_set(failure, FAILURE_PARENT_REFUSED, "SOCKS has no room for a name of more than %d bytes",
 		    SOCKS_HOST_MAX);
 		return SOCKS_FAILED;
 	}
-	s->step = SOCKS_CONNECT;
+	socks->step = SOCKS_CONNECT;
 	socks_add_byte(out, SOCKS_VERSION);
 	socks_add_byte(out, 1);
 	socks_add_byte(out, 0);
-	socks_add_host(out, s->host);
-	socks_add_byte(out, s->port >> 8);
-	socks_add_byte(out, s->port & 0xff);
+	socks_add_host(out, socks->host);
+	socks_add_byte(out, socks->port >> 8);
+	socks_add_byte(out, socks->port & 0xff);
 	return SOCKS_SAYS;
 }
 
 /* RFC 1928 section 3 */
-static enum socks_result socks_take_method(struct socks *s, struct text *out, struct failure *f)
+static enum socks_result socks_take_method(struct socks *socks, struct text *out, struct failure *failure)
 {
-	switch (s->answer[1]) {
+	switch (socks->answer[1]) {
 	case SOCKS_BY_NOTHING:
-		return socks_connect(s, out, f);
+		return socks_connect(socks, out, failure);
 	case SOCKS_BY_PASSWORD:
-		if (!s->login)
+		if (!socks->login)
 			break;
-		s->step = SOCKS_LOGIN;
-		text_puts(out, s->login);
+		socks->step = SOCKS_LOGIN;
+		text_puts(out, socks->login);
 		return SOCKS_SAYS;
 	case SOCKS_BY_NONE:
-		failure_set(f, FAILURE_PARENT_CREDENTIALS, "it takes no client %s",
-		    s->login ? "by user and password" : "without credentials");
+		failure_set(failure, FAILURE_PARENT_CREDENTIALS, "it takes no client %s",
+		    socks->login ? "by user and password" : "without credentials");
 		return SOCKS_FAILED;
 	}
-	failure_set(f, FAILURE_PARENT_REFUSED, "it wants method %u, which was not offered", s->answer[1]);
+	failure_set(failure, FAILURE_PARENT_REFUSED, "it wants method %u, which was not offered", socks->answer[1]);
 	return SOCKS_FAILED;
 }
 
 /* RFC 1929 section 2. Its version is not looked at: some servers send that of SOCKS. */
-static enum socks_result socks_take_login(struct socks *s, struct text *out, struct failure *f)
+static enum socks_result socks_take_login(struct socks *socks, struct text *out, struct failure *failure)
 {
-	if (!s->answer[1])
-		return socks_connect(s, out, f);
-	failure_set(f, FAILURE_PARENT_CREDENTIALS, "SOCKS user or password is wrong (status %u)", s->answer[1]);
+	if (!socks->answer[1])
+		return socks_connect(socks, out, failure);
+	failure_set(failure, FAILURE_PARENT_CREDENTIALS, "SOCKS user or password is wrong (status %u)",
+	    socks->answer[1]);
 	return SOCKS_FAILED;
 }
 
-static void socks_refused(struct failure *f, unsigned reply)
+static void socks_refused(struct failure *failure, unsigned reply)
 {
 	if (reply < sizeof socks_replies / sizeof *socks_replies)
-		failure_set(f, socks_replies[reply].error, "%s (SOCKS reply %u)", socks_replies[reply].what, reply);
+		failure_set(failure, socks_replies[reply].error, "%s (SOCKS reply %u)", socks_replies[reply].what,
+		    reply);
 	else
-		failure_set(f, FAILURE_PARENT_REFUSED, "SOCKS reply %u", reply);
+		failure_set(failure, FAILURE_PARENT_REFUSED, "SOCKS reply %u", reply);
 }
 
 /* How long the answer is by the bytes that are there: as many more may be read. 0: it is none. */
-static size_t socks_length(const struct socks *s)
+static size_t socks_length(const struct socks *socks)
 {
 	enum { HEAD = 4, PORT = 2 };
 
-	if (s->step != SOCKS_CONNECT || s->len < 2)
+	if (socks->step != SOCKS_CONNECT || socks->len < 2)
 		return 2;
-	if (s->len < HEAD + 1)
+	if (socks->len < HEAD + 1)
 		return HEAD + 1;
-	switch (s->answer[3]) {
+	switch (socks->answer[3]) {
 	case SOCKS_IPV4:
 		return HEAD + 4 + PORT;
 	case SOCKS_NAME:
-		return HEAD + 1 + (size_t)s->answer[4] + PORT;
+		return HEAD + 1 + (size_t)socks->answer[4] + PORT;
 	case SOCKS_IPV6:
 		return HEAD + 16 + PORT;
 	default:
@@ -126,41 +128,42 @@ static size_t socks_length(const struct socks *s)
 	}
 }
 
-uint8_t *socks_room(struct socks *s, size_t *len)
+uint8_t *socks_room(struct socks *socks, size_t *len)
 {
-	*len = socks_length(s) - s->len;
-	return s->answer + s->len;
+	*len = socks_length(socks) - socks->len;
+	return socks->answer + socks->len;
 }
 
-static enum socks_result socks_take_reply(const struct socks *s, struct failure *f)
+static enum socks_result socks_take_reply(const struct socks *socks, struct failure *failure)
 {
-	size_t length = socks_length(s);
+	size_t length = socks_length(socks);
 
-	if (s->answer[1]) {
-		socks_refused(f, s->answer[1]);
+	if (socks->answer[1]) {
+		socks_refused(failure, socks->answer[1]);
 		return SOCKS_FAILED;
 	}
 	if (!length) {
-		failure_set(f, FAILURE_PARENT_REFUSED, "it answers with an address of kind %u", s->answer[3]);
+		failure_set(failure, FAILURE_PARENT_REFUSED, "it answers with an address of kind %u", socks->answer[3]);
 		return SOCKS_FAILED;
 	}
-	return s->len == length ? SOCKS_OPEN : SOCKS_MORE;
+	return socks->len == length ? SOCKS_OPEN : SOCKS_MORE;
 }
 
-enum socks_result socks_take(struct socks *s, size_t len, struct text *out, struct failure *f)
+enum socks_result socks_take(struct socks *socks, size_t len, struct text *out, struct failure *failure)
 {
 	enum socks_result r;
 
-	s->len += len;
-	if (s->step != SOCKS_LOGIN && s->answer[0] != SOCKS_VERSION) {
-		failure_set(f, FAILURE_PARENT_REFUSED, "it does not speak SOCKS5");
+	socks->len += len;
+	if (socks->step != SOCKS_LOGIN && socks->answer[0] != SOCKS_VERSION) {
+		failure_set(failure, FAILURE_PARENT_REFUSED, "it does not speak SOCKS5");
 		return SOCKS_FAILED;
 	}
-	if (s->len < 2)
+	if (socks->len < 2)
 		return SOCKS_MORE;
-	if (s->step == SOCKS_CONNECT)
-		return socks_take_reply(s, f);
-	r = s->step == SOCKS_METHOD ? socks_take_method(s, out, f) : socks_take_login(s, out, f);
-	s->len = 0;
+	if (socks->step == SOCKS_CONNECT)
+		return socks_take_reply(socks, failure);
+	r = socks->step == SOCKS_METHOD ? socks_take_method(socks, out, failure)
+	    : socks_take_login(socks, out, failure);
+	socks->len = 0;
 	return r;
 }

@@ -139,12 +139,12 @@ static void ctx_set_server(SSL_CTX *ctx)
 	SSL_CTX_set_alpn_select_cb(ctx, on_alpn, NULL);
 }
 
-static void ctx_set_client(SSL_CTX *ctx, const struct tls_settings *c)
+static void ctx_set_client(SSL_CTX *ctx, const struct tls_settings *settings)
 {
 	/* What conn_tls_on_certificate() says counts in any case: also of a peer that need not prove who it is, absurd
 	 * keys are refused. */
 	SSL_CTX_set_verify(ctx, SSL_VERIFY_PEER, NULL);
-	SSL_CTX_set_cert_verify_callback(ctx, conn_tls_on_certificate, c->verify ? ctx : NULL);
+	SSL_CTX_set_cert_verify_callback(ctx, conn_tls_on_certificate, settings->verify ? ctx : NULL);
 	/* A certificate's names are read where RFC 9525 puts them, not from the subject. */
 	X509_VERIFY_PARAM_set_hostflags(SSL_CTX_get0_param(ctx),
 	    X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS | X509_CHECK_FLAG_NEVER_CHECK_SUBJECT);
@@ -192,21 +192,21 @@ static void ctx_read_extensions(SSL_CTX *ctx)
 	}
 }
 
-static int ctx_read_files(SSL_CTX *ctx, const struct tls_settings *c, struct tls_why *why)
+static int ctx_read_files(SSL_CTX *ctx, const struct tls_settings *settings, struct tls_why *why)
 {
-	const char *key = *c->key ? c->key : c->cert;
+	const char *key = *settings->key ? settings->key : settings->cert;
 
-	if (c->verify && *c->ca_file && !SSL_CTX_load_verify_file(ctx, c->ca_file))
-		return why_set(why, TLS_FILE_CA, c->ca_file);
-	if (c->verify && !*c->ca_file && ctx_trust_system(ctx, why))
+	if (settings->verify && *settings->ca_file && !SSL_CTX_load_verify_file(ctx, settings->ca_file))
+		return why_set(why, TLS_FILE_CA, settings->ca_file);
+	if (settings->verify && !*settings->ca_file && ctx_trust_system(ctx, why))
 		return -1;
 	ctx_read_extensions(ctx);
-	if (!*c->cert)
+	if (!*settings->cert)
 		return 0;
-	if (SSL_CTX_use_certificate_chain_file(ctx, c->cert) != 1)
-		return why_set(why, TLS_FILE_CERT, c->cert);
+	if (SSL_CTX_use_certificate_chain_file(ctx, settings->cert) != 1)
+		return why_set(why, TLS_FILE_CERT, settings->cert);
 	if (ctx_read_key(ctx, key, why)) {
-		if (!*c->key)
+		if (!*settings->key)
 			why->file = TLS_FILE_CERT;
 		return -1;
 	}
@@ -214,22 +214,22 @@ static int ctx_read_files(SSL_CTX *ctx, const struct tls_settings *c, struct tls
 }
 
 /* Old versions sign by SHA-1 and MD5, which no level above 0 accepts. */
-static int ctx_set_version(SSL_CTX *ctx, const struct tls_settings *c)
+static int ctx_set_version(SSL_CTX *ctx, const struct tls_settings *settings)
 {
 	static const int versions[] = { [TLS_VERSION_DEFAULT] = TLS1_2_VERSION, [TLS_VERSION_1_0] = TLS1_VERSION,
 		[TLS_VERSION_1_1] = TLS1_1_VERSION, [TLS_VERSION_1_2] = TLS1_2_VERSION,
 		[TLS_VERSION_1_3] = TLS1_3_VERSION };
-	int min = versions[c->side == TLS_SERVER ? c->min : TLS_VERSION_DEFAULT];
+	int min = versions[settings->side == TLS_SERVER ? settings->min : TLS_VERSION_DEFAULT];
 
 	SSL_CTX_set_security_level(ctx, min < TLS1_2_VERSION ? 0 : TLS_SECURITY_LEVEL);
 	return SSL_CTX_set_min_proto_version(ctx, min) ? 0 : -1;
 }
 
-static SSL_CTX *ctx_assemble(const struct tls_settings *c, struct tls_why *why)
+static SSL_CTX *ctx_assemble(const struct tls_settings *settings, struct tls_why *why)
 {
-	SSL_CTX *ctx = SSL_CTX_new(c->side == TLS_SERVER ? TLS_server_method() : TLS_client_method());
+	SSL_CTX *ctx = SSL_CTX_new(settings->side == TLS_SERVER ? TLS_server_method() : TLS_client_method());
 
-	if (!ctx || ctx_set_version(ctx, c) || tls_ciphers_set(ctx, c->ciphers)) {
+	if (!ctx || ctx_set_version(ctx, settings) || tls_ciphers_set(ctx, settings->ciphers)) {
 		why_set(why, TLS_FILE_NONE, "");
 		SSL_CTX_free(ctx);
 		return NULL;
@@ -238,12 +238,12 @@ static SSL_CTX *ctx_assemble(const struct tls_settings *c, struct tls_why *why)
 	SSL_CTX_set_mode(ctx,
 	    SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER | SSL_MODE_RELEASE_BUFFERS);
 	SSL_CTX_set_read_ahead(ctx, 1);
-	tls_limits_set(ctx, c->side);
-	if (c->side == TLS_SERVER)
+	tls_limits_set(ctx, settings->side);
+	if (settings->side == TLS_SERVER)
 		ctx_set_server(ctx);
 	else
-		ctx_set_client(ctx, c);
-	if (ctx_read_files(ctx, c, why)) {
+		ctx_set_client(ctx, settings);
+	if (ctx_read_files(ctx, settings, why)) {
 		SSL_CTX_free(ctx);
 		return NULL;
 	}
@@ -251,12 +251,12 @@ static SSL_CTX *ctx_assemble(const struct tls_settings *c, struct tls_why *why)
 }
 
 /* NULL: why tells the reason. */
-static SSL_CTX *ctx_make(const struct tls_settings *c, struct tls_why *why)
+static SSL_CTX *ctx_make(const struct tls_settings *settings, struct tls_why *why)
 {
 	SSL_CTX *ctx;
 
 	memory_refused = false;
-	if ((ctx = ctx_assemble(c, why)) && memory_refused) {
+	if ((ctx = ctx_assemble(settings, why)) && memory_refused) {
 		SSL_CTX_free(ctx);
 		*why = out_of_memory;
 		return NULL;
@@ -267,57 +267,58 @@ static SSL_CTX *ctx_make(const struct tls_settings *c, struct tls_why *why)
 static struct tls_context *context_new(enum tls_side side)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
-	struct tls_context *c = calloc(1, sizeof *c);
+	struct tls_context *context = calloc(1, sizeof *context);
 
 	pthread_once(&once, memory_watch);
-	if (!c)
+	if (!context)
 		return NULL;
-	atomic_init(&c->refs, 1);
-	pthread_mutex_init(&c->lock, NULL);
-	LIST_INIT(&c->waiters);
-	if (side == TLS_CLIENT && (!(c->sessions = tls_resume_new()) || !(c->verdicts = tls_verdicts_new())))
-		tls_context_unref(&c);
-	return c;
+	atomic_init(&context->refs, 1);
+	pthread_mutex_init(&context->lock, NULL);
+	LIST_INIT(&context->waiters);
+	if (side == TLS_CLIENT &&
+	    (!(context->sessions = tls_resume_new()) || !(context->verdicts = tls_verdicts_new())))
+		tls_context_unref(&context);
+	return context;
 }
 
-struct tls_context *tls_context_new(const struct tls_settings *s, struct tls_why *why)
+struct tls_context *tls_context_new(const struct tls_settings *settings, struct tls_why *why)
 {
-	struct tls_context *c = context_new(s->side);
+	struct tls_context *context = context_new(settings->side);
 
 	*why = out_of_memory;
-	if (c && !(c->ssl = ctx_make(s, why)))
-		tls_context_unref(&c);
-	return c;
+	if (context && !(context->ssl = ctx_make(settings, why)))
+		tls_context_unref(&context);
+	return context;
 }
 
 struct tls_context *tls_context_new_later(bool verify)
 {
-	struct tls_context *c = context_new(TLS_CLIENT);
+	struct tls_context *context = context_new(TLS_CLIENT);
 
-	if (c)
-		c->verify = verify;
-	return c;
+	if (context)
+		context->verify = verify;
+	return context;
 }
 
-void tls_context_ref(struct tls_context *c)
+void tls_context_ref(struct tls_context *context)
 {
-	atomic_fetch_add_explicit(&c->refs, 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(&context->refs, 1, memory_order_relaxed);
 }
 
 void tls_context_unref(struct tls_context **cp)
 {
-	struct tls_context *c = *cp;
+	struct tls_context *context = *cp;
 
 	*cp = NULL;
-	if (!c || atomic_fetch_sub_explicit(&c->refs, 1, memory_order_acq_rel) > 1)
+	if (!context || atomic_fetch_sub_explicit(&context->refs, 1, memory_order_acq_rel) > 1)
 		return;
-	if (c->has_maker)
-		pthread_join(c->maker, NULL);
-	SSL_CTX_free(c->ssl);
-	tls_sessions_free(&c->sessions);
-	tls_verdicts_free(&c->verdicts);
-	pthread_mutex_destroy(&c->lock);
-	free(c);
+	if (context->has_maker)
+		pthread_join(context->maker, NULL);
+	SSL_CTX_free(context->ssl);
+	tls_sessions_free(&context->sessions);
+	tls_verdicts_free(&context->verdicts);
+	pthread_mutex_destroy(&context->lock);
+	free(context);
 }
 
 /* ---- dates ---- */
@@ -338,16 +339,16 @@ static bool is_out_of_date(const X509 *certificate, const char *whose, const cha
 	return early || late;
 }
 
-bool tls_context_is_out_of_date(struct tls_context *c, const char *file, struct tls_why *why)
+bool tls_context_is_out_of_date(struct tls_context *context, const char *file, struct tls_why *why)
 {
-	X509 *own = c->ssl ? SSL_CTX_get0_certificate(c->ssl) : NULL;
+	X509 *own = context->ssl ? SSL_CTX_get0_certificate(context->ssl) : NULL;
 	STACK_OF(X509) *chain = NULL;
 
 	if (!own)
 		return false;
 	if (is_out_of_date(own, "certificate", file, why))
 		return true;
-	SSL_CTX_get0_chain_certs(c->ssl, &chain);
+	SSL_CTX_get0_chain_certs(context->ssl, &chain);
 	for (int i = 0; i < sk_X509_num(chain); i++)
 		if (is_out_of_date(sk_X509_value(chain, i), "a certificate above the first in", file, why))
 			return true;
@@ -358,86 +359,86 @@ bool tls_context_is_out_of_date(struct tls_context *c, const char *file, struct 
 
 static void *tls_context_load(void *arg)
 {
-	struct tls_context *c = arg;
-	const struct tls_settings settings = { .side = TLS_CLIENT, .verify = c->verify, .ca_file = "", .cert = "",
+	struct tls_context *context = arg;
+	const struct tls_settings settings = { .side = TLS_CLIENT, .verify = context->verify, .ca_file = "", .cert = "",
 		.key = "" };
 	struct tls_why why;
 	SSL_CTX *ssl = ctx_make(&settings, &why);
-	struct tls_waiter *w;
+	struct tls_waiter *waiter;
 
 	if (!ssl)
 		log_error("tls: %s", why.text);
-	pthread_mutex_lock(&c->lock);
-	if (!(c->ssl = ssl))
-		c->why = why;
-	c->making = false;
-	while ((w = LIST_FIRST(&c->waiters))) {
-		LIST_REMOVE(w, link);
-		w->waiting = false;
-		loop_wake(w->loop, w->task);
+	pthread_mutex_lock(&context->lock);
+	if (!(context->ssl = ssl))
+		context->why = why;
+	context->making = false;
+	while ((waiter = LIST_FIRST(&context->waiters))) {
+		LIST_REMOVE(waiter, link);
+		waiter->waiting = false;
+		loop_wake(waiter->loop, waiter->task);
 	}
-	pthread_mutex_unlock(&c->lock);
+	pthread_mutex_unlock(&context->lock);
 	return NULL;
 }
 
 /* Under the lock. A former maker released the lock as the last thing it did, so joining it does not wait. */
-static void context_start_making(struct tls_context *c)
+static void context_start_making(struct tls_context *context)
 {
 	int err;
 
-	if (c->has_maker)
-		pthread_join(c->maker, NULL);
-	err = pthread_create(&c->maker, NULL, tls_context_load, c);
-	c->has_maker = c->making = !err;
+	if (context->has_maker)
+		pthread_join(context->maker, NULL);
+	err = pthread_create(&context->maker, NULL, tls_context_load, context);
+	context->has_maker = context->making = !err;
 	if (err)
-		snprintf(c->why.text, sizeof c->why.text, "no thread to load TLS: %s", strerror(err));
+		snprintf(context->why.text, sizeof context->why.text, "no thread to load TLS: %s", strerror(err));
 }
 
-bool tls_context_await(struct tls_context *c, struct tls_waiter *w)
+bool tls_context_await(struct tls_context *context, struct tls_waiter *waiter)
 {
 	bool waits;
 
-	pthread_mutex_lock(&c->lock);
-	if (!c->ssl && !c->making)
-		context_start_making(c);
-	waits = w->waiting = c->making;
+	pthread_mutex_lock(&context->lock);
+	if (!context->ssl && !context->making)
+		context_start_making(context);
+	waits = waiter->waiting = context->making;
 	if (waits)
-		LIST_INSERT_HEAD(&c->waiters, w, link);
-	pthread_mutex_unlock(&c->lock);
+		LIST_INSERT_HEAD(&context->waiters, waiter, link);
+	pthread_mutex_unlock(&context->lock);
 	return waits;
 }
 
-void tls_context_leave(struct tls_context *c, struct tls_waiter *w)
+void tls_context_leave(struct tls_context *context, struct tls_waiter *waiter)
 {
-	pthread_mutex_lock(&c->lock);
-	if (w->waiting)
-		LIST_REMOVE(w, link);
-	w->waiting = false;
-	pthread_mutex_unlock(&c->lock);
+	pthread_mutex_lock(&context->lock);
+	if (waiter->waiting)
+		LIST_REMOVE(waiter, link);
+	waiter->waiting = false;
+	pthread_mutex_unlock(&context->lock);
 }
 
 /* ---- for connections ---- */
 
-SSL *tls_context_open(struct tls_context *c, struct tls_why *why)
+SSL *tls_context_open(struct tls_context *context, struct tls_why *why)
 {
 	SSL_CTX *ctx;
 
 	*why = out_of_memory;
-	pthread_mutex_lock(&c->lock);
-	if (!(ctx = c->ssl))
-		*why = c->why;
-	pthread_mutex_unlock(&c->lock);
+	pthread_mutex_lock(&context->lock);
+	if (!(ctx = context->ssl))
+		*why = context->why;
+	pthread_mutex_unlock(&context->lock);
 	return ctx ? SSL_new(ctx) : NULL;
 }
 
-struct tls_sessions *tls_context_sessions(struct tls_context *c)
+struct tls_sessions *tls_context_sessions(struct tls_context *context)
 {
-	return c->sessions;
+	return context->sessions;
 }
 
-struct tls_verdicts *tls_context_verdicts(struct tls_context *c)
+struct tls_verdicts *tls_context_verdicts(struct tls_context *context)
 {
-	return c->verdicts;
+	return context->verdicts;
 }
 
 int tls_expect(SSL *ssl, const char *host)

@@ -39,7 +39,7 @@ static bool alert_is_protocol(int alert)
 	    alert == SSL_AD_INSUFFICIENT_SECURITY;
 }
 
-void tls_explain(const SSL *ssl, unsigned long e, bool up, struct failure *f)
+void tls_explain(const SSL *ssl, unsigned long e, bool up, struct failure *failure)
 {
 	const struct tls_blame *blamed = tls_blamed(ssl);
 	const char *reason = ERR_reason_error_string(e);
@@ -48,14 +48,15 @@ void tls_explain(const SSL *ssl, unsigned long e, bool up, struct failure *f)
 	if (!reason)
 		reason = "unknown error";
 	if (blamed)
-		failure_set(f, blamed->error, "%s", blamed->text);
+		failure_set(failure, blamed->error, "%s", blamed->text);
 	else if (code == SSL_R_CERTIFICATE_VERIFY_FAILED)
-		failure_set(f, FAILURE_TLS_CERTIFICATE, "%s", tls_refusal(ssl));
+		failure_set(failure, FAILURE_TLS_CERTIFICATE, "%s", tls_refusal(ssl));
 	else if (code == SSL_R_UNEXPECTED_EOF_WHILE_READING)
-		failure_set(f, FAILURE_NONE, "closed %s", up ? "without close_notify" : "during the TLS handshake");
+		failure_set(failure, FAILURE_NONE, "closed %s",
+		    up ? "without close_notify" : "during the TLS handshake");
 	else if (alert >= 0 && alert <= UINT8_MAX)
-		failure_set(f, alert_is_protocol(alert) ? FAILURE_TLS_PROTOCOL : FAILURE_TLS_ALERT, "alert %d, %s",
-		    alert, reason);
+		failure_set(failure, alert_is_protocol(alert) ? FAILURE_TLS_PROTOCOL : FAILURE_TLS_ALERT,
+		    "alert %d, %s", alert, reason);
 	else
-		failure_set(f, FAILURE_TLS_PROTOCOL, "%s", reason);
+		failure_set(failure, FAILURE_TLS_PROTOCOL, "%s", reason);
 }

@@ -14,33 +14,33 @@ enum {
 };
 
 /* A part of the message. What is read beyond its end is 0 and marks it as short. */
-struct part { const uint8_t *at; size_t len; bool is_short; };
+struct hello_part { const uint8_t *at; size_t len; bool is_short; };
 
-static unsigned take(struct part *p, unsigned bytes)
+static unsigned take(struct hello_part *part, unsigned bytes)
 {
 	unsigned n = 0;
 
 	for (; bytes; bytes--) {
-		p->is_short |= !p->len;
-		n = n << 8 | (p->len ? *p->at : 0);
-		p->at += p->len != 0;
-		p->len -= p->len != 0;
+		part->is_short |= !part->len;
+		n = n << 8 | (part->len ? *part->at : 0);
+		part->at += part->len != 0;
+		part->len -= part->len != 0;
 	}
 	return n;
 }
 
 /* A vector: its length in that many bytes, then its bytes. */
-static struct part take_part(struct part *p, unsigned length_bytes)
+static struct hello_part take_part(struct hello_part *part, unsigned length_bytes)
 {
-	size_t len = take(p, length_bytes);
-	struct part inner = { p->at, len, false };
+	size_t len = take(part, length_bytes);
+	struct hello_part inner = { part->at, len, false };
 
-	if (p->is_short || len > p->len) {
-		p->is_short = true;
-		return (struct part){ p->at, 0, true };
+	if (part->is_short || len > part->len) {
+		part->is_short = true;
+		return (struct hello_part){ part->at, 0, true };
 	}
-	p->at += len;
-	p->len -= len;
+	part->at += len;
+	part->len -= len;
 	return inner;
 }
 
@@ -57,40 +57,40 @@ static bool is_ecdsa_suite(unsigned suite)
 	    suite == 0xc02c || (suite >= 0xc0ac && suite <= 0xc0af) || suite == 0xcca9;
 }
 
-static void read_server_name(struct tls_hello *h, struct part list)
+static void read_server_name(struct tls_hello *hello, struct hello_part list)
 {
-	struct part names = take_part(&list, 2), name;
+	struct hello_part names = take_part(&list, 2), name;
 	unsigned type = take(&names, 1);
 
 	name = take_part(&names, 2);
 	if (type || names.is_short)
 		return;
-	h->named = true;
+	hello->named = true;
 	if (name.len && name.at[name.len - 1] == '.')
 		name.len--;
-	if (!name.len || name.len >= sizeof h->name || memchr(name.at, '\0', name.len))
+	if (!name.len || name.len >= sizeof hello->name || memchr(name.at, '\0', name.len))
 		return;
 	for (size_t i = 0; i < name.len; i++)
-		h->name[i] = (char)tolower(name.at[i]);
-	h->name[name.len] = '\0';
+		hello->name[i] = (char)tolower(name.at[i]);
+	hello->name[name.len] = '\0';
 }
 
-static void read_protocols(struct tls_hello *h, struct part list)
+static void read_protocols(struct tls_hello *hello, struct hello_part list)
 {
-	struct part names = take_part(&list, 2);
+	struct hello_part names = take_part(&list, 2);
 
-	h->http = false;
+	hello->http = false;
 	while (names.len) {
-		struct part name = take_part(&names, 1);
+		struct hello_part name = take_part(&names, 1);
 
-		h->http |= name.len == 8 && (!memcmp(name.at, "http/1.1", 8) || !memcmp(name.at, "http/1.0", 8));
+		hello->http |= name.len == 8 && (!memcmp(name.at, "http/1.1", 8) || !memcmp(name.at, "http/1.0", 8));
 	}
 }
 
 /* Whether a list of numbers of two bytes has that one. */
-static bool has_number(struct part list, unsigned length_bytes, unsigned wanted)
+static bool has_number(struct hello_part list, unsigned length_bytes, unsigned wanted)
 {
-	struct part numbers = take_part(&list, length_bytes);
+	struct hello_part numbers = take_part(&list, length_bytes);
 
 	while (numbers.len)
 		if (take(&numbers, 2) == wanted)
@@ -98,57 +98,57 @@ static bool has_number(struct part list, unsigned length_bytes, unsigned wanted)
 	return false;
 }
 
-static void read_versions(struct tls_hello *h, struct part list)
+static void read_versions(struct tls_hello *hello, struct hello_part list)
 {
-	struct part versions = take_part(&list, 1);
+	struct hello_part versions = take_part(&list, 1);
 
 	while (versions.len) {
 		unsigned version = take(&versions, 2);
 
 		/* 0x?a?a is there to be ignored (RFC 8701) */
-		if (version >> 8 == 3 && version > h->version)
-			h->version = (uint16_t)version;
+		if (version >> 8 == 3 && version > hello->version)
+			hello->version = (uint16_t)version;
 	}
 }
 
-static void read_extension(struct tls_hello *h, struct offer *o, unsigned type, struct part value)
+static void read_extension(struct tls_hello *hello, struct offer *offer, unsigned type, struct hello_part value)
 {
 	switch (type) {
 	case EXT_SERVER_NAME:
-		read_server_name(h, value);
+		read_server_name(hello, value);
 		break;
 	case EXT_ALPN:
-		read_protocols(h, value);
+		read_protocols(hello, value);
 		break;
 	case EXT_GROUPS:
-		o->groups = true;
-		o->p256 = has_number(value, 2, GROUP_P256);
+		offer->groups = true;
+		offer->p256 = has_number(value, 2, GROUP_P256);
 		break;
 	case EXT_SIGNATURES:
-		o->signatures = true;
-		o->ecdsa_signature = has_number(value, 2, ECDSA_P256_SHA256);
+		offer->signatures = true;
+		offer->ecdsa_signature = has_number(value, 2, ECDSA_P256_SHA256);
 		break;
 	case EXT_VERSIONS:
-		read_versions(h, value);
+		read_versions(hello, value);
 	}
 }
 
 /* In TLS 1.3 the signatures alone decide. Before, a suite has to be of ECDSA, and a client that says nothing of curves
  * may know any (RFC 8422 section 4); one that says nothing of signatures takes SHA-1 for them (RFC 5246 section
  * 7.4.1.4.1), and is too old to be trusted with ECDSA. */
-static bool verifies_ecdsa(const struct tls_hello *h, const struct offer *o)
+static bool verifies_ecdsa(const struct tls_hello *hello, const struct offer *offer)
 {
-	if (!o->ecdsa_signature)
+	if (!offer->ecdsa_signature)
 		return false;
-	return h->version >= TLS_1_3 || (o->ecdsa_suite && (o->p256 || !o->groups));
+	return hello->version >= TLS_1_3 || (offer->ecdsa_suite && (offer->p256 || !offer->groups));
 }
 
-static void read_hello(struct tls_hello *h, struct part p)
+static void read_hello(struct tls_hello *hello, struct hello_part p)
 {
-	struct part suites, extensions;
+	struct hello_part suites, extensions;
 	struct offer o = { 0 };
 
-	h->version = (uint16_t)take(&p, 2);
+	hello->version = (uint16_t)take(&p, 2);
 	p.is_short |= p.len < 32;
 	if (!p.is_short) {
 		p.at += 32;            /* random */
@@ -163,12 +163,12 @@ static void read_hello(struct tls_hello *h, struct part p)
 	while (extensions.len) {
 		unsigned type = take(&extensions, 2);
 
-		read_extension(h, &o, type, take_part(&extensions, 2));
+		read_extension(hello, &o, type, take_part(&extensions, 2));
 	}
-	h->ecdsa = verifies_ecdsa(h, &o);
+	hello->ecdsa = verifies_ecdsa(hello, &o);
 }
 
-static enum tls_hello_kind read_ssl2(struct tls_hello *h, const uint8_t *at, size_t len)
+static enum tls_hello_kind read_ssl2(struct tls_hello *hello, const uint8_t *at, size_t len)
 {
 	size_t whole = ((size_t)(at[0] & 0x7f) << 8 | at[1]) + 2;
 
@@ -176,7 +176,7 @@ static enum tls_hello_kind read_ssl2(struct tls_hello *h, const uint8_t *at, siz
 		return TLS_HELLO_OTHER;
 	if (len < whole)
 		return TLS_HELLO_MORE;
-	h->version = (uint16_t)(at[3] << 8 | at[4]);
+	hello->version = (uint16_t)(at[3] << 8 | at[4]);
 	return TLS_HELLO_DONE;
 }
 
@@ -205,12 +205,12 @@ static long gather(const uint8_t *at, size_t len, uint8_t *room)
 	return (long)n;
 }
 
-enum tls_hello_kind tls_hello_read(struct tls_hello *h, const uint8_t *at, size_t len, uint8_t *room)
+enum tls_hello_kind tls_hello_read(struct tls_hello *hello, const uint8_t *at, size_t len, uint8_t *room)
 {
 	size_t whole;
 	long n;
 
-	*h = (struct tls_hello){ .http = true };
+	*hello = (struct tls_hello){ .http = true };
 	if (!len)
 		return TLS_HELLO_MORE;
 	if (at[0] & SSL2_LENGTH) {
@@ -218,7 +218,7 @@ enum tls_hello_kind tls_hello_read(struct tls_hello *h, const uint8_t *at, size_
 			return TLS_HELLO_OTHER;
 		if (len < 5)
 			return TLS_HELLO_MORE;
-		return at[3] == 3 ? read_ssl2(h, at, len) : TLS_HELLO_OTHER;
+		return at[3] == 3 ? read_ssl2(hello, at, len) : TLS_HELLO_OTHER;
 	}
 	if ((n = gather(at, len, room)) < 0 || (n && room[0] != CLIENT_HELLO))
 		return TLS_HELLO_OTHER;
@@ -229,6 +229,6 @@ enum tls_hello_kind tls_hello_read(struct tls_hello *h, const uint8_t *at, size_
 		return TLS_HELLO_OTHER;
 	if ((size_t)n < whole)
 		return TLS_HELLO_MORE;
-	read_hello(h, (struct part){ room + HANDSHAKE_HEAD, whole - HANDSHAKE_HEAD, false });
+	read_hello(hello, (struct hello_part){ room + HANDSHAKE_HEAD, whole - HANDSHAKE_HEAD, false });
 	return TLS_HELLO_DONE;
 }

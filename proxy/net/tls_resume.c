@@ -133,7 +133,8 @@ static bool session_measure(const SSL_SESSION *session, time_t now, time_t prove
 	return SSL_SESSION_is_resumable(session) && ticket_len <= TICKET_BYTES_MAX && kept->until > now;
 }
 
-void tls_context_keep_session(struct tls_context *c, const char *peer, const SSL_SESSION *session, time_t proven_until)
+void tls_context_keep_session(struct tls_context *context, const char *peer, const SSL_SESSION *session,
+    time_t proven_until)
 {
 	time_t now = time(NULL);
 	struct tls_session kept;
@@ -143,18 +144,18 @@ void tls_context_keep_session(struct tls_context *c, const char *peer, const SSL
 	kept.session = SSL_SESSION_get0_peer((SSL_SESSION *)session) ? session_without_peer(session)
 	                                                             : SSL_SESSION_dup(session);
 	if (kept.session)
-		tls_sessions_put(tls_context_sessions(c), peer, &kept);
+		tls_sessions_put(tls_context_sessions(context), peer, &kept);
 	else
 		ERR_clear_error();
 }
 
-time_t tls_context_offer_session(struct tls_context *c, const char *peer, SSL *ssl)
+time_t tls_context_offer_session(struct tls_context *context, const char *peer, SSL *ssl)
 {
 	struct tls_session kept;
 	SSL_SESSION *offered;
 	bool set;
 
-	if (!tls_sessions_take(tls_context_sessions(c), peer, time(NULL), &kept))
+	if (!tls_sessions_take(tls_context_sessions(context), peer, time(NULL), &kept))
 		return 0;
 	offered = kept.once ? kept.session : SSL_SESSION_dup(kept.session);
 	set = offered && SSL_set_session(ssl, offered);
@@ -164,7 +165,7 @@ time_t tls_context_offer_session(struct tls_context *c, const char *peer, SSL *s
 	return set ? kept.proven_until : 0;
 }
 
-void tls_context_forget_sessions(struct tls_context *c, const char *peer)
+void tls_context_forget_sessions(struct tls_context *context, const char *peer)
 {
-	tls_sessions_forget(tls_context_sessions(c), peer);
+	tls_sessions_forget(tls_context_sessions(context), peer);
 }

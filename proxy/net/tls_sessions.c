@@ -9,11 +9,11 @@
 #include "proxy/base/hash.h"
 
 struct peer;
-TAILQ_HEAD(entries, entry);
+TAILQ_HEAD(kept_sessions, kept_session);
 
-struct entry {
-	TAILQ_ENTRY(entry) age;        /* of all, the one kept or used last first */
-	TAILQ_ENTRY(entry) link;       /* of the peer, the latest first */
+struct kept_session {
+	TAILQ_ENTRY(kept_session) age;        /* of all, the one kept or used last first */
+	TAILQ_ENTRY(kept_session) link;       /* of the peer, the latest first */
 	struct peer *peer;
 	struct tls_session kept;
 };
@@ -21,194 +21,194 @@ struct entry {
 /* Freed with its last session. */
 struct peer {
 	LIST_ENTRY(peer) chain;
-	struct entries entries;
+	struct kept_sessions entries;
 	size_t count, bytes;           /* bytes: of the peer itself */
 	char name[];
 };
 
-LIST_HEAD(bucket, peer);
+LIST_HEAD(peer_bucket, peer);
 
 struct tls_sessions {
 	struct tls_sessions_limits limits;
 	struct tls_session_ops ops;
 	pthread_mutex_t lock;          /* guards what follows */
 	size_t count, bytes;
-	struct entries ages;
-	struct bucket buckets[];       /* as many as limits.count */
+	struct kept_sessions ages;
+	struct peer_bucket buckets[];       /* as many as limits.count */
 };
 
 struct tls_sessions *tls_sessions_new(const struct tls_sessions_limits *limits, const struct tls_session_ops *ops)
 {
-	struct tls_sessions *s = calloc(1, sizeof *s + limits->count * sizeof(struct bucket));
+	struct tls_sessions *sessions = calloc(1, sizeof *sessions + limits->count * sizeof(struct peer_bucket));
 
-	if (!s)
+	if (!sessions)
 		return NULL;
-	s->limits = *limits;
-	s->ops = *ops;
-	pthread_mutex_init(&s->lock, NULL);
-	TAILQ_INIT(&s->ages);
-	return s;
+	sessions->limits = *limits;
+	sessions->ops = *ops;
+	pthread_mutex_init(&sessions->lock, NULL);
+	TAILQ_INIT(&sessions->ages);
+	return sessions;
 }
 
 /* The hash is keyed: a client that names many hosts can at worst push other sessions out. */
-static struct bucket *bucket_of(struct tls_sessions *s, const char *name)
+static struct peer_bucket *bucket_of(struct tls_sessions *sessions, const char *name)
 {
-	return &s->buckets[hash_keyed(name, strlen(name)) % s->limits.count];
+	return &sessions->buckets[hash_keyed(name, strlen(name)) % sessions->limits.count];
 }
 
-static struct peer *peer_find(struct tls_sessions *s, const char *name)
+static struct peer *peer_find(struct tls_sessions *sessions, const char *name)
 {
-	struct peer *p;
+	struct peer *peer;
 
-	LIST_FOREACH(p, bucket_of(s, name), chain)
-		if (!strcmp(p->name, name))
-			return p;
+	LIST_FOREACH(peer, bucket_of(sessions, name), chain)
+		if (!strcmp(peer->name, name))
+			return peer;
 	return NULL;
 }
 
-static struct peer *peer_get(struct tls_sessions *s, const char *name)
+static struct peer *peer_get(struct tls_sessions *sessions, const char *name)
 {
-	struct peer *p = peer_find(s, name);
+	struct peer *peer = peer_find(sessions, name);
 	size_t len = strlen(name);
 
-	if (p || !(p = calloc(1, sizeof *p + len + 1)))
-		return p;
-	memcpy(p->name, name, len + 1);
-	p->bytes = sizeof *p + len + 1;
-	s->bytes += p->bytes;
-	TAILQ_INIT(&p->entries);
-	LIST_INSERT_HEAD(bucket_of(s, name), p, chain);
-	return p;
+	if (peer || !(peer = calloc(1, sizeof *peer + len + 1)))
+		return peer;
+	memcpy(peer->name, name, len + 1);
+	peer->bytes = sizeof *peer + len + 1;
+	sessions->bytes += peer->bytes;
+	TAILQ_INIT(&peer->entries);
+	LIST_INSERT_HEAD(bucket_of(sessions, name), peer, chain);
+	return peer;
 }
 
-static void peer_put(struct tls_sessions *s, struct peer *p)
+static void peer_put(struct tls_sessions *sessions, struct peer *peer)
 {
-	if (p->count)
+	if (peer->count)
 		return;
-	s->bytes -= p->bytes;
-	LIST_REMOVE(p, chain);
-	free(p);
+	sessions->bytes -= peer->bytes;
+	LIST_REMOVE(peer, chain);
+	free(peer);
 }
 
 /* Its reference is the caller's. May free the peer. */
-static struct tls_session entry_take(struct tls_sessions *s, struct entry *e)
+static struct tls_session session_take(struct tls_sessions *sessions, struct kept_session *kept_session)
 {
-	struct tls_session kept = e->kept;
-	struct peer *p = e->peer;
+	struct tls_session kept = kept_session->kept;
+	struct peer *peer = kept_session->peer;
 
-	TAILQ_REMOVE(&s->ages, e, age);
-	TAILQ_REMOVE(&p->entries, e, link);
-	s->count--;
-	s->bytes -= sizeof *e + kept.bytes;
-	free(e);
-	p->count--;
-	peer_put(s, p);
+	TAILQ_REMOVE(&sessions->ages, kept_session, age);
+	TAILQ_REMOVE(&peer->entries, kept_session, link);
+	sessions->count--;
+	sessions->bytes -= sizeof *kept_session + kept.bytes;
+	free(kept_session);
+	peer->count--;
+	peer_put(sessions, peer);
 	return kept;
 }
 
-static void entry_drop(struct tls_sessions *s, struct entry *e)
+static void session_drop(struct tls_sessions *sessions, struct kept_session *kept)
 {
-	s->ops.unref(entry_take(s, e).session);
+	sessions->ops.unref(session_take(sessions, kept).session);
 }
 
 /* The one kept anew, the youngest, is the last to leave. */
-static void make_room(struct tls_sessions *s, struct peer *p)
+static void make_room(struct tls_sessions *sessions, struct peer *peer)
 {
-	if (p->count > s->limits.of_peer)
-		entry_drop(s, TAILQ_LAST(&p->entries, entries));
-	while (s->count > s->limits.count || s->bytes > s->limits.bytes)
-		entry_drop(s, TAILQ_LAST(&s->ages, entries));
+	if (peer->count > sessions->limits.of_peer)
+		session_drop(sessions, TAILQ_LAST(&peer->entries, kept_sessions));
+	while (sessions->count > sessions->limits.count || sessions->bytes > sessions->limits.bytes)
+		session_drop(sessions, TAILQ_LAST(&sessions->ages, kept_sessions));
 }
 
-static void drop_all(struct tls_sessions *s, struct peer *p)
+static void drop_all(struct tls_sessions *sessions, struct peer *peer)
 {
-	while (p->count > 1)
-		entry_drop(s, TAILQ_FIRST(&p->entries));
-	entry_drop(s, TAILQ_FIRST(&p->entries));
+	while (peer->count > 1)
+		session_drop(sessions, TAILQ_FIRST(&peer->entries));
+	session_drop(sessions, TAILQ_FIRST(&peer->entries));
 }
 
-static void tls_sessions_keep(struct tls_sessions *s, const char *name, const struct tls_session *session)
+static void tls_sessions_keep(struct tls_sessions *sessions, const char *name, const struct tls_session *session)
 {
-	struct peer *p = peer_find(s, name);
-	struct entry *e;
+	struct peer *peer = peer_find(sessions, name);
+	struct kept_session *kept;
 
-	if (p && !session->once)
-		drop_all(s, p);
-	if (!(e = malloc(sizeof *e)) || !(p = peer_get(s, name))) {
-		free(e);
-		s->ops.unref(session->session);
+	if (peer && !session->once)
+		drop_all(sessions, peer);
+	if (!(kept = malloc(sizeof *kept)) || !(peer = peer_get(sessions, name))) {
+		free(kept);
+		sessions->ops.unref(session->session);
 		return;
 	}
-	e->peer = p;
-	e->kept = *session;
-	TAILQ_INSERT_HEAD(&s->ages, e, age);
-	TAILQ_INSERT_HEAD(&p->entries, e, link);
-	p->count++;
-	s->count++;
-	s->bytes += sizeof *e + e->kept.bytes;
-	make_room(s, p);
+	kept->peer = peer;
+	kept->kept = *session;
+	TAILQ_INSERT_HEAD(&sessions->ages, kept, age);
+	TAILQ_INSERT_HEAD(&peer->entries, kept, link);
+	peer->count++;
+	sessions->count++;
+	sessions->bytes += sizeof *kept + kept->kept.bytes;
+	make_room(sessions, peer);
 }
 
-void tls_sessions_put(struct tls_sessions *s, const char *peer, const struct tls_session *session)
+void tls_sessions_put(struct tls_sessions *sessions, const char *peer, const struct tls_session *session)
 {
-	pthread_mutex_lock(&s->lock);
-	tls_sessions_keep(s, peer, session);
-	pthread_mutex_unlock(&s->lock);
+	pthread_mutex_lock(&sessions->lock);
+	tls_sessions_keep(sessions, peer, session);
+	pthread_mutex_unlock(&sessions->lock);
 }
 
 /* The peer's latest session that counts now. Those that no longer do are dropped. NULL: none. */
-static struct entry *entry_pick(struct tls_sessions *s, const char *name, time_t now)
+static struct kept_session *session_pick(struct tls_sessions *sessions, const char *name, time_t now)
 {
-	struct entry *e;
-	struct peer *p;
+	struct kept_session *kept;
+	struct peer *peer;
 
-	while ((p = peer_find(s, name))) {
-		e = TAILQ_FIRST(&p->entries);
-		if (now >= e->kept.from && now < e->kept.until)
-			return e;
-		entry_drop(s, e);
+	while ((peer = peer_find(sessions, name))) {
+		kept = TAILQ_FIRST(&peer->entries);
+		if (now >= kept->kept.from && now < kept->kept.until)
+			return kept;
+		session_drop(sessions, kept);
 	}
 	return NULL;
 }
 
-bool tls_sessions_take(struct tls_sessions *s, const char *peer, time_t now, struct tls_session *taken)
+bool tls_sessions_take(struct tls_sessions *sessions, const char *peer, time_t now, struct tls_session *taken)
 {
-	struct entry *e;
+	struct kept_session *kept;
 
-	pthread_mutex_lock(&s->lock);
-	if ((e = entry_pick(s, peer, now))) {
-		*taken = e->kept;
-		s->ops.ref(taken->session);
+	pthread_mutex_lock(&sessions->lock);
+	if ((kept = session_pick(sessions, peer, now))) {
+		*taken = kept->kept;
+		sessions->ops.ref(taken->session);
 		if (taken->once)
-			entry_drop(s, e);
+			session_drop(sessions, kept);
 		else {
-			TAILQ_REMOVE(&s->ages, e, age);
-			TAILQ_INSERT_HEAD(&s->ages, e, age);
+			TAILQ_REMOVE(&sessions->ages, kept, age);
+			TAILQ_INSERT_HEAD(&sessions->ages, kept, age);
 		}
 	}
-	pthread_mutex_unlock(&s->lock);
-	return e;
+	pthread_mutex_unlock(&sessions->lock);
+	return kept;
 }
 
-void tls_sessions_forget(struct tls_sessions *s, const char *peer)
+void tls_sessions_forget(struct tls_sessions *sessions, const char *peer)
 {
-	struct peer *p;
+	struct peer *known;
 
-	pthread_mutex_lock(&s->lock);
-	if ((p = peer_find(s, peer)))
-		drop_all(s, p);
-	pthread_mutex_unlock(&s->lock);
+	pthread_mutex_lock(&sessions->lock);
+	if ((known = peer_find(sessions, peer)))
+		drop_all(sessions, known);
+	pthread_mutex_unlock(&sessions->lock);
 }
 
 void tls_sessions_free(struct tls_sessions **sp)
 {
-	struct tls_sessions *s = *sp;
+	struct tls_sessions *sessions = *sp;
 
 	*sp = NULL;
-	if (!s)
+	if (!sessions)
 		return;
-	while (s->count)
-		entry_drop(s, TAILQ_FIRST(&s->ages));
-	pthread_mutex_destroy(&s->lock);
-	free(s);
+	while (sessions->count)
+		session_drop(sessions, TAILQ_FIRST(&sessions->ages));
+	pthread_mutex_destroy(&sessions->lock);
+	free(sessions);
 }

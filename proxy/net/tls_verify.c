@@ -51,22 +51,23 @@ static bool digest_make(X509_STORE_CTX *x, const char *peer, uint8_t digest[TLS_
 	return made;
 }
 
-static enum tls_verified verify(X509_STORE_CTX *x, struct tls_context *c, const char *peer, time_t now, time_t *until)
+static enum tls_verified verify(X509_STORE_CTX *x, struct tls_context *context, const char *peer, time_t now,
+    time_t *until)
 {
 	uint8_t digest[TLS_VERDICT_DIGEST_BYTES];
 	bool digested = digest_make(x, peer, digest);
 
-	if (digested && (*until = tls_verdicts_find(tls_context_verdicts(c), digest, now)))
+	if (digested && (*until = tls_verdicts_find(tls_context_verdicts(context), digest, now)))
 		return TLS_VERIFIED_BEFORE;
 	if (X509_verify_cert(x) != 1)
 		return TLS_REFUSED;
 	*until = chain_until(X509_STORE_CTX_get0_chain(x), now);
 	if (digested)
-		tls_verdicts_add(tls_context_verdicts(c), digest, now, *until);
+		tls_verdicts_add(tls_context_verdicts(context), digest, now, *until);
 	return TLS_VERIFIED;
 }
 
-enum tls_verified tls_verify(X509_STORE_CTX *x, bool wanted, struct tls_context *c, const char *peer,
+enum tls_verified tls_verify(X509_STORE_CTX *x, bool wanted, struct tls_context *context, const char *peer,
     time_t *proven_until)
 {
 	time_t now = time(NULL), until;
@@ -75,7 +76,7 @@ enum tls_verified tls_verify(X509_STORE_CTX *x, bool wanted, struct tls_context 
 	*proven_until = now + PROVEN_SECONDS;
 	if (!wanted)
 		return TLS_VERIFIED;
-	how = verify(x, c, peer, now, &until);
+	how = verify(x, context, peer, now, &until);
 	if (how != TLS_REFUSED && until < *proven_until)
 		*proven_until = until;
 	return how;

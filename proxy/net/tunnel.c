@@ -39,15 +39,15 @@ static enum tunnel_side tunnel_other(enum tunnel_side side)
 	return side == TUNNEL_CLIENT ? TUNNEL_ORIGIN : TUNNEL_CLIENT;
 }
 
-static void tunnel_finish(struct tunnel *t, enum tunnel_end end)
+static void tunnel_finish(struct tunnel *tunnel, enum tunnel_end end)
 {
-	t->done = end == TUNNEL_DONE;
-	t->end(t->arg, end);
+	tunnel->done = end == TUNNEL_DONE;
+	tunnel->end(tunnel->arg, end);
 }
 
-static void tunnel_lose(struct tunnel *t, enum tunnel_side side)
+static void tunnel_lose(struct tunnel *tunnel, enum tunnel_side side)
 {
-	tunnel_finish(t, side == TUNNEL_CLIENT ? TUNNEL_LOST_CLIENT : TUNNEL_LOST_ORIGIN);
+	tunnel_finish(tunnel, side == TUNNEL_CLIENT ? TUNNEL_LOST_CLIENT : TUNNEL_LOST_ORIGIN);
 }
 
 static void tunnel_on_idle(struct timer *timer)
@@ -55,77 +55,77 @@ static void tunnel_on_idle(struct timer *timer)
 	tunnel_finish(container_of(timer, struct tunnel, idle), TUNNEL_IDLE);
 }
 
-static bool tunnel_is_deaf(const struct tunnel *t)
+static bool tunnel_is_deaf(const struct tunnel *tunnel)
 {
-	return t->ways[TUNNEL_CLIENT].len || t->ways[TUNNEL_ORIGIN].len;
+	return tunnel->ways[TUNNEL_CLIENT].len || tunnel->ways[TUNNEL_ORIGIN].len;
 }
 
 /* The tunnel ends where a side has reset its connection, even if bytes of that side are still held: the other side has
  * taken none of them for TUNNEL_LOOK_MS. */
 static void tunnel_on_look(struct timer *timer)
 {
-	struct tunnel *t = container_of(timer, struct tunnel, look);
+	struct tunnel *tunnel = container_of(timer, struct tunnel, look);
 
 	for (enum tunnel_side side = 0; side < TUNNEL_SIDES; side++)
-		if (conn_is_reset(t->conns[side])) {
-			tunnel_lose(t, side);
+		if (conn_is_reset(tunnel->conns[side])) {
+			tunnel_lose(tunnel, side);
 			return;
 		}
-	if (tunnel_is_deaf(t))
-		loop_arm(t->loop, timer, TUNNEL_LOOK_MS);
+	if (tunnel_is_deaf(tunnel))
+		loop_arm(tunnel->loop, timer, TUNNEL_LOOK_MS);
 }
 
-static void tunnel_moved(struct tunnel *t)
+static void tunnel_moved(struct tunnel *tunnel)
 {
-	loop_arm(t->loop, &t->idle, t->idle_timeout_ms);
-	if (t->look.queue)
-		loop_arm(t->loop, &t->look, TUNNEL_LOOK_MS);
+	loop_arm(tunnel->loop, &tunnel->idle, tunnel->idle_timeout_ms);
+	if (tunnel->look.queue)
+		loop_arm(tunnel->loop, &tunnel->look, TUNNEL_LOOK_MS);
 }
 
-static bool way_must_end(const struct way *w)
+static bool way_must_end(const struct way *way)
 {
-	return w->ended && !w->len && !w->passed_on;
+	return way->ended && !way->len && !way->passed_on;
 }
 
 /* Wants the events that can move bytes or pass on an end. Passing on an end waits until the socket has room, because
  * over TLS it takes bytes. */
-static void tunnel_listen(struct tunnel *t)
+static void tunnel_listen(struct tunnel *tunnel)
 {
 	for (enum tunnel_side side = 0; side < TUNNEL_SIDES; side++) {
-		const struct way *from = &t->ways[side], *to = &t->ways[tunnel_other(side)];
+		const struct way *from = &tunnel->ways[side], *to = &tunnel->ways[tunnel_other(side)];
 
-		conn_want(t->conns[side], !from->ended && !from->len, to->len || way_must_end(to));
+		conn_want(tunnel->conns[side], !from->ended && !from->len, to->len || way_must_end(to));
 	}
-	if (tunnel_is_deaf(t) && !t->look.queue)
-		loop_arm(t->loop, &t->look, TUNNEL_LOOK_MS);
+	if (tunnel_is_deaf(tunnel) && !tunnel->look.queue)
+		loop_arm(tunnel->loop, &tunnel->look, TUNNEL_LOOK_MS);
 }
 
-static void way_count(struct tunnel *t, enum tunnel_side from, size_t n)
+static void way_count(struct tunnel *tunnel, enum tunnel_side from, size_t n)
 {
-	t->ways[from].bytes += n;
-	stats_add(loop_stats(t->loop), from == TUNNEL_CLIENT ? STAT_TUNNEL_BYTES_UP : STAT_TUNNEL_BYTES_DOWN, n);
+	tunnel->ways[from].bytes += n;
+	stats_add(loop_stats(tunnel->loop), from == TUNNEL_CLIENT ? STAT_TUNNEL_BYTES_UP : STAT_TUNNEL_BYTES_DOWN, n);
 }
 
-static int way_hold(struct way *w, const char *at, size_t len)
+static int way_hold(struct way *way, const char *at, size_t len)
 {
 	if (!len)
 		return 0;
-	if (!(w->held = malloc(len)))
+	if (!(way->held = malloc(len)))
 		return -1;
-	memcpy(w->held, at, len);
-	w->at = 0;
-	w->len = len;
+	memcpy(way->held, at, len);
+	way->at = 0;
+	way->len = len;
 	return 0;
 }
 
 /* How many bytes the other side took; CONN_FAILED: that side is gone. */
-static ssize_t way_write(struct tunnel *t, enum tunnel_side from, char *at, size_t len)
+static ssize_t way_write(struct tunnel *tunnel, enum tunnel_side from, char *at, size_t len)
 {
 	size_t sent = 0;
 
 	while (sent < len) {
 		struct iovec iov = { at + sent, len - sent };
-		ssize_t n = conn_writev(t->conns[tunnel_other(from)], &iov, 1);
+		ssize_t n = conn_writev(tunnel->conns[tunnel_other(from)], &iov, 1);
 
 		if (n == CONN_AGAIN)
 			break;
@@ -134,55 +134,55 @@ static ssize_t way_write(struct tunnel *t, enum tunnel_side from, char *at, size
 		sent += (size_t)n;
 	}
 	if (sent)
-		tunnel_moved(t);
+		tunnel_moved(tunnel);
 	return (ssize_t)sent;
 }
 
 /* False: the other side is gone. */
-static bool way_flush(struct tunnel *t, enum tunnel_side from)
+static bool way_flush(struct tunnel *tunnel, enum tunnel_side from)
 {
-	struct way *w = &t->ways[from];
-	ssize_t n = way_write(t, from, w->held + w->at, w->len);
+	struct way *way = &tunnel->ways[from];
+	ssize_t n = way_write(tunnel, from, way->held + way->at, way->len);
 
 	if (n < 0)
 		return false;
-	w->at += (size_t)n;
-	w->len -= (size_t)n;
-	if (!w->len) {
-		free(w->held);
-		w->held = NULL;
+	way->at += (size_t)n;
+	way->len -= (size_t)n;
+	if (!way->len) {
+		free(way->held);
+		way->held = NULL;
 	}
 	return true;
 }
 
 /* Moves the bytes of one side to the other. False: the tunnel is gone. */
-static bool way_move(struct tunnel *t, enum tunnel_side from)
+static bool way_move(struct tunnel *tunnel, enum tunnel_side from)
 {
-	char *scratch = (char *)loop_scratch(t->loop);
-	struct way *w = &t->ways[from];
+	char *scratch = (char *)loop_scratch(tunnel->loop);
+	struct way *way = &tunnel->ways[from];
 
-	if (w->len && !way_flush(t, from)) {
-		tunnel_lose(t, tunnel_other(from));
+	if (way->len && !way_flush(tunnel, from)) {
+		tunnel_lose(tunnel, tunnel_other(from));
 		return false;
 	}
-	for (int reads = TUNNEL_READS_PER_TURN; reads && !w->len && !w->ended; reads--) {
-		ssize_t n = conn_read(t->conns[from], scratch, TUNNEL_READ_BYTES), sent;
+	for (int reads = TUNNEL_READS_PER_TURN; reads && !way->len && !way->ended; reads--) {
+		ssize_t n = conn_read(tunnel->conns[from], scratch, TUNNEL_READ_BYTES), sent;
 
 		if (n == CONN_AGAIN)
 			break;
 		if (n == CONN_FAILED) {
-			tunnel_lose(t, from);
+			tunnel_lose(tunnel, from);
 			return false;
 		}
-		tunnel_moved(t);
+		tunnel_moved(tunnel);
 		if (n == CONN_EOF) {
-			w->ended = true;
+			way->ended = true;
 			break;
 		}
-		way_count(t, from, (size_t)n);
-		if ((sent = way_write(t, from, scratch, (size_t)n)) < 0 ||
-		    way_hold(w, scratch + sent, (size_t)(n - sent))) {
-			tunnel_lose(t, tunnel_other(from));
+		way_count(tunnel, from, (size_t)n);
+		if ((sent = way_write(tunnel, from, scratch, (size_t)n)) < 0 ||
+		    way_hold(way, scratch + sent, (size_t)(n - sent))) {
+			tunnel_lose(tunnel, tunnel_other(from));
 			return false;
 		}
 	}
@@ -190,24 +190,25 @@ static bool way_move(struct tunnel *t, enum tunnel_side from)
 }
 
 /* Passes the other side's end on to side, whose socket has room. False: the tunnel is gone. */
-static bool way_end(struct tunnel *t, enum tunnel_side side)
+static bool way_end(struct tunnel *tunnel, enum tunnel_side side)
 {
-	struct way *w = &t->ways[tunnel_other(side)];
+	struct way *way = &tunnel->ways[tunnel_other(side)];
 
-	if (!way_must_end(w))
+	if (!way_must_end(way))
 		return true;
-	conn_shutdown_write(t->conns[side]);
-	w->passed_on = true;
-	if (!t->ways[side].passed_on)
+	conn_shutdown_write(tunnel->conns[side]);
+	way->passed_on = true;
+	if (!tunnel->ways[side].passed_on)
 		return true;
-	tunnel_finish(t, TUNNEL_DONE);
+	tunnel_finish(tunnel, TUNNEL_DONE);
 	return false;
 }
 
-static void tunnel_on_conn(struct tunnel *t, enum tunnel_side side, enum conn_event event)
+static void tunnel_on_conn(struct tunnel *tunnel, enum tunnel_side side, enum conn_event event)
 {
-	if (event == CONN_WRITABLE ? way_move(t, tunnel_other(side)) && way_end(t, side) : way_move(t, side))
-		tunnel_listen(t);
+	if (event == CONN_WRITABLE ? way_move(tunnel, tunnel_other(side)) && way_end(tunnel, side)
+	    : way_move(tunnel, side))
+		tunnel_listen(tunnel);
 }
 
 static void tunnel_on_client(void *arg, enum conn_event event)
@@ -220,56 +221,56 @@ static void tunnel_on_origin(void *arg, enum conn_event event)
 	tunnel_on_conn(arg, TUNNEL_ORIGIN, event);
 }
 
-struct tunnel *tunnel_new(struct loop *l, const struct tunnel_settings *s)
+struct tunnel *tunnel_new(struct loop *loop, const struct tunnel_settings *settings)
 {
-	struct tunnel *t = calloc(1, sizeof *t);
-	struct conn *origin = s->origin;
+	struct tunnel *tunnel = calloc(1, sizeof *tunnel);
+	struct conn *origin = settings->origin;
 
-	if (!t) {
+	if (!tunnel) {
 		conn_abort(&origin);
 		return NULL;
 	}
-	t->loop = l;
-	t->conns[TUNNEL_CLIENT] = s->client;
-	t->conns[TUNNEL_ORIGIN] = s->origin;
-	t->idle_timeout_ms = s->idle_timeout_ms;
-	t->idle.fire = tunnel_on_idle;
-	t->look.fire = tunnel_on_look;
-	t->end = s->end;
-	t->arg = s->arg;
-	t->ways[TUNNEL_CLIENT].ended = s->client_ended;
-	if (way_hold(&t->ways[TUNNEL_CLIENT], s->early.at, s->early.len) ||
-	    way_hold(&t->ways[TUNNEL_ORIGIN], s->head.at, s->head.len)) {
-		tunnel_free(&t);
+	tunnel->loop = loop;
+	tunnel->conns[TUNNEL_CLIENT] = settings->client;
+	tunnel->conns[TUNNEL_ORIGIN] = settings->origin;
+	tunnel->idle_timeout_ms = settings->idle_timeout_ms;
+	tunnel->idle.fire = tunnel_on_idle;
+	tunnel->look.fire = tunnel_on_look;
+	tunnel->end = settings->end;
+	tunnel->arg = settings->arg;
+	tunnel->ways[TUNNEL_CLIENT].ended = settings->client_ended;
+	if (way_hold(&tunnel->ways[TUNNEL_CLIENT], settings->early.at, settings->early.len) ||
+	    way_hold(&tunnel->ways[TUNNEL_ORIGIN], settings->head.at, settings->head.len)) {
+		tunnel_free(&tunnel);
 		return NULL;
 	}
-	way_count(t, TUNNEL_CLIENT, s->early.len);
-	conn_set_owner(s->client, tunnel_on_client, t);
-	conn_set_owner(s->origin, tunnel_on_origin, t);
-	tunnel_moved(t);
-	tunnel_listen(t);
-	return t;
+	way_count(tunnel, TUNNEL_CLIENT, settings->early.len);
+	conn_set_owner(settings->client, tunnel_on_client, tunnel);
+	conn_set_owner(settings->origin, tunnel_on_origin, tunnel);
+	tunnel_moved(tunnel);
+	tunnel_listen(tunnel);
+	return tunnel;
 }
 
 void tunnel_free(struct tunnel **tp)
 {
-	struct tunnel *t = *tp;
+	struct tunnel *tunnel = *tp;
 
-	if (!t)
+	if (!tunnel)
 		return;
 	*tp = NULL;
-	loop_disarm(t->loop, &t->idle);
-	loop_disarm(t->loop, &t->look);
-	if (t->done)
-		conn_close(&t->conns[TUNNEL_ORIGIN]);
+	loop_disarm(tunnel->loop, &tunnel->idle);
+	loop_disarm(tunnel->loop, &tunnel->look);
+	if (tunnel->done)
+		conn_close(&tunnel->conns[TUNNEL_ORIGIN]);
 	else
-		conn_abort(&t->conns[TUNNEL_ORIGIN]);
+		conn_abort(&tunnel->conns[TUNNEL_ORIGIN]);
 	for (enum tunnel_side side = 0; side < TUNNEL_SIDES; side++)
-		free(t->ways[side].held);
-	free(t);
+		free(tunnel->ways[side].held);
+	free(tunnel);
 }
 
-uint64_t tunnel_bytes(const struct tunnel *t, enum tunnel_side side)
+uint64_t tunnel_bytes(const struct tunnel *tunnel, enum tunnel_side side)
 {
-	return t->ways[side].bytes;
+	return tunnel->ways[side].bytes;
 }

@@ -93,15 +93,15 @@ static int bind_fresh(int fd, const struct sockaddr_storage *address, socklen_t 
 	return bind(fd, (const struct sockaddr *)address, len);
 }
 
-void unix_socket_know(struct unix_socket *s, const char *path)
+void unix_socket_know(struct unix_socket *place, const char *path)
 {
 	struct stat there;
 
 	if (*path != '/' || lstat(path, &there))
 		return;
-	s->device = there.st_dev;
-	s->inode = there.st_ino;
-	snprintf(s->path, sizeof s->path, "%s", path);
+	place->device = there.st_dev;
+	place->inode = there.st_ino;
+	snprintf(place->path, sizeof place->path, "%s", path);
 }
 
 /* The file has its mode from its beginning: to change it by its path could change another file, in a folder where
@@ -117,26 +117,26 @@ static int bind_with_mode(int fd, const struct sockaddr_storage *address, sockle
 	return failed;
 }
 
-static int socket_open(struct unix_socket *s, int fd, const char *path, mode_t mode)
+static int socket_open(struct unix_socket *place, int fd, const char *path, mode_t mode)
 {
 	struct sockaddr_storage address;
 	socklen_t len = unix_socket_address(&address, path);
 
 	if (bind_with_mode(fd, &address, len, path, mode))
 		return -1;
-	unix_socket_know(s, path);
+	unix_socket_know(place, path);
 	return listen(fd, UNIX_SOCKET_BACKLOG);
 }
 
-int unix_socket_bind(struct unix_socket *s, const char *path, mode_t mode)
+int unix_socket_bind(struct unix_socket *place, const char *path, mode_t mode)
 {
 	int lock = folder_lock(path), err;
 	int fd = lock < 0 ? -1 : socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 
-	*s = (struct unix_socket){ 0 };
-	if (fd >= 0 && socket_open(s, fd, path, mode)) {
+	*place = (struct unix_socket){ 0 };
+	if (fd >= 0 && socket_open(place, fd, path, mode)) {
 		err = errno;
-		unix_socket_remove(s);
+		unix_socket_remove(place);
 		close(fd);
 		errno = err;
 		fd = -1;
@@ -148,11 +148,12 @@ int unix_socket_bind(struct unix_socket *s, const char *path, mode_t mode)
 	return fd;
 }
 
-void unix_socket_remove(struct unix_socket *s)
+void unix_socket_remove(struct unix_socket *place)
 {
 	struct stat there;
 
-	if (*s->path && !lstat(s->path, &there) && there.st_dev == s->device && there.st_ino == s->inode)
-		unlink(s->path);
-	*s->path = '\0';
+	if (*place->path && !lstat(place->path, &there) && there.st_dev == place->device &&
+	    there.st_ino == place->inode)
+		unlink(place->path);
+	*place->path = '\0';
 }

@@ -8,73 +8,73 @@
 
 /* ---- questions ---- */
 
-static bool is_unknown(const struct evidence_label *l)
+static bool is_unknown(const struct evidence_label *label)
 {
-	return l->text[0] && !l->label;
+	return label->text[0] && !label->label;
 }
 
-static bool is_wrong(const struct evidence_label *l, const struct check_report *r)
+static bool is_wrong(const struct evidence_label *label, const struct check_report *report)
 {
-	return r->normalised && l->label && !check_label_fits(l->label, r);
+	return report->normalised && label->label && !check_label_fits(label->label, report);
 }
 
-static bool has_other_status(const struct check_report *r)
+static bool has_other_status(const struct check_report *report)
 {
-	return r->response && r->response->status != 200 && r->response->status != 203;
+	return report->response && report->response->status != 200 && report->response->status != 203;
 }
 
-static bool is_empty(const struct check_report *r)
+static bool is_empty(const struct check_report *report)
 {
-	return r->result->reason == VREASON_EMPTY;
+	return report->result->reason == VREASON_EMPTY;
 }
 
-static bool is_not_xml(const struct check_report *r)
+static bool is_not_xml(const struct check_report *report)
 {
-	return r->result->reason == VREASON_NOT_XML;
+	return report->result->reason == VREASON_NOT_XML;
 }
 
-static const char *format_of(const struct check_report *r)
+static const char *format_of(const struct check_report *report)
 {
-	return container_name(r->evidence->bytes, r->evidence->len);
+	return container_name(report->evidence->bytes, report->evidence->len);
 }
 
-static bool is_container(const struct check_report *r)
+static bool is_container(const struct check_report *report)
 {
-	return is_not_xml(r) && format_of(r);
+	return is_not_xml(report) && format_of(report);
 }
 
 /* The type says that the body is another document, or a picture. */
-static bool is_document(const struct check_report *r)
+static bool is_document(const struct check_report *report)
 {
-	enum media_kind kind = r->evidence->kind;
+	enum media_kind kind = report->evidence->kind;
 
-	return is_not_xml(r) && r->http && !format_of(r) &&
+	return is_not_xml(report) && report->http && !format_of(report) &&
 	    (kind == MEDIA_KIND_DOCUMENT || kind == MEDIA_KIND_DRAWING || kind == MEDIA_KIND_MEDIA);
 }
 
-static bool has_no_feed(const struct check_report *r)
+static bool has_no_feed(const struct check_report *report)
 {
-	return is_not_xml(r) && !is_container(r) && !is_document(r);
+	return is_not_xml(report) && !is_container(report) && !is_document(report);
 }
 
-static bool is_bare_gzip(const struct check_report *r)
+static bool is_bare_gzip(const struct check_report *report)
 {
-	return r->unpacked && r->http;
+	return report->unpacked && report->http;
 }
 
-static bool is_damaged_gzip(const struct check_report *r)
+static bool is_damaged_gzip(const struct check_report *report)
 {
-	return r->damaged;
+	return report->damaged;
 }
 
-static bool has_other_coding(const struct check_report *r)
+static bool has_other_coding(const struct check_report *report)
 {
-	return r->misnamed;
+	return report->misnamed;
 }
 
-static bool is_undecodable(const struct check_report *r)
+static bool is_undecodable(const struct check_report *report)
 {
-	return r->result->kind == VERDICT_ERROR;
+	return report->result->kind == VERDICT_ERROR;
 }
 
 static bool is_xml_type(enum mime_class class)
@@ -82,105 +82,106 @@ static bool is_xml_type(enum mime_class class)
 	return class == MIME_APP_XML || class == MIME_TEXT_XML || class == MIME_OTHER_XML;
 }
 
-static bool has_other_type(const struct check_report *r)
+static bool has_other_type(const struct check_report *report)
 {
-	const struct media_type *type = &r->evidence->type;
+	const struct media_type *type = &report->evidence->type;
 
-	return r->normalised && r->http && type->CTMime != MIME_NONE && !is_xml_type(type->CTMime);
+	return report->normalised && report->http && type->CTMime != MIME_NONE && !is_xml_type(type->CTMime);
 }
 
-static bool has_no_type(const struct check_report *r)
+static bool has_no_type(const struct check_report *report)
 {
-	return r->normalised && r->http && r->evidence->type.CTMime == MIME_NONE;
+	return report->normalised && report->http && report->evidence->type.CTMime == MIME_NONE;
 }
 
-static bool has_unknown_header(const struct check_report *r)
+static bool has_unknown_header(const struct check_report *report)
 {
-	return r->normalised && is_unknown(&r->evidence->CTEnc);
+	return report->normalised && is_unknown(&report->evidence->CTEnc);
 }
 
-static bool has_wrong_header(const struct check_report *r)
+static bool has_wrong_header(const struct check_report *report)
 {
-	return is_wrong(&r->evidence->CTEnc, r);
+	return is_wrong(&report->evidence->CTEnc, report);
 }
 
 /* RFC 3023 section 3.1; RFC 7303 took that back. */
-static bool has_default_header(const struct check_report *r)
+static bool has_default_header(const struct check_report *report)
 {
-	const struct evidence *e = r->evidence;
+	const struct evidence *evidence = report->evidence;
 
-	return r->normalised && r->http && r->beyond && e->type.CTMime == MIME_TEXT_XML && !e->CTEnc.text[0];
+	return report->normalised && report->http && report->beyond && evidence->type.CTMime == MIME_TEXT_XML &&
+	    !evidence->CTEnc.text[0];
 }
 
-static bool has_unknown_declaration(const struct check_report *r)
+static bool has_unknown_declaration(const struct check_report *report)
 {
-	return r->normalised && is_unknown(check_declared(r));
+	return report->normalised && is_unknown(check_declared(report));
 }
 
-static bool has_wrong_declaration(const struct check_report *r)
+static bool has_wrong_declaration(const struct check_report *report)
 {
-	return is_wrong(check_declared(r), r);
+	return is_wrong(check_declared(report), report);
 }
 
-static bool is_undeclared(const struct check_report *r)
+static bool is_undeclared(const struct check_report *report)
 {
-	const struct evidence *e = r->evidence;
+	const struct evidence *evidence = report->evidence;
 
-	return r->normalised && r->beyond && !e->CTEnc.text[0] && !check_declared(r)->text[0] && e->BOMEnc == CS_NONE &&
-	    r->result->charset != CS_UTF_8;
+	return report->normalised && report->beyond && !evidence->CTEnc.text[0] && !check_declared(report)->text[0] &&
+	    evidence->BOMEnc == CS_NONE && report->result->charset != CS_UTF_8;
 }
 
-static bool has_two_labels(const struct check_report *r)
+static bool has_two_labels(const struct check_report *report)
 {
-	const struct charset_label *header = r->evidence->CTEnc.label, *own = check_declared(r)->label;
+	const struct charset_label *header = report->evidence->CTEnc.label, *own = check_declared(report)->label;
 
-	return r->normalised && !r->beyond && header && own && header->charset != own->charset &&
-	    !has_wrong_header(r) && !has_wrong_declaration(r);
+	return report->normalised && !report->beyond && header && own && header->charset != own->charset &&
+	    !has_wrong_header(report) && !has_wrong_declaration(report);
 }
 
-static bool has_mixed_nodes(const struct check_report *r)
+static bool has_mixed_nodes(const struct check_report *report)
 {
-	return r->report->others > 0;
+	return report->report->others > 0;
 }
 
-static bool has_malformed_bytes(const struct check_report *r)
+static bool has_malformed_bytes(const struct check_report *report)
 {
-	return r->report->malformed > 0;
+	return report->report->malformed > 0;
 }
 
-static bool has_surrogates(const struct check_report *r)
+static bool has_surrogates(const struct check_report *report)
 {
-	return r->strays && r->strays->pairs > 0;
+	return report->strays && report->strays->pairs > 0;
 }
 
-static bool has_malformed_declaration(const struct check_report *r)
+static bool has_malformed_declaration(const struct check_report *report)
 {
-	return r->prolog.malformed;
+	return report->prolog.malformed;
 }
 
-static bool has_repeated_declaration(const struct check_report *r)
+static bool has_repeated_declaration(const struct check_report *report)
 {
-	return r->prolog.repeated;
+	return report->prolog.repeated;
 }
 
-static bool has_junk_behind(const struct check_report *r)
+static bool has_junk_behind(const struct check_report *report)
 {
-	return r->prolog.behind || !r->prolog.before;
+	return report->prolog.behind || !report->prolog.before;
 }
 
-static bool has_junk_before(const struct check_report *r)
+static bool has_junk_before(const struct check_report *report)
 {
-	return r->prolog.before;
+	return report->prolog.before;
 }
 
-static bool has_fault(const struct check_report *r)
+static bool has_fault(const struct check_report *report)
 {
-	return r->fault != NULL;
+	return report->fault != NULL;
 }
 
-static bool repaired(const struct check_report *r)
+static bool repaired(const struct check_report *report)
 {
-	(void)r;
+	(void)report;
 	return true;
 }
 
@@ -202,32 +203,32 @@ const char *advice_name(enum advice a)
 	return advices[a].name;
 }
 
-bool advice_holds(enum advice a, const struct check_report *r)
+bool advice_holds(enum advice a, const struct check_report *report)
 {
 	size_t counted = advices[a].counted;
 
-	return advices[a].holds(r) && (counted == REPAIR_COUNT || r->report->repairs[counted] > 0);
+	return advices[a].holds(report) && (counted == REPAIR_COUNT || report->report->repairs[counted] > 0);
 }
 
-bool advice_is_none(const struct check_report *r)
+bool advice_is_none(const struct check_report *report)
 {
 	for (int a = 0; a < ADVICE_COUNT; a++)
-		if (advice_holds((enum advice)a, r))
+		if (advice_holds((enum advice)a, report))
 			return false;
 	return true;
 }
 
-static uint64_t advice_number(enum advice a, const struct check_report *r)
+static uint64_t advice_number(enum advice a, const struct check_report *report)
 {
 	if (advices[a].counted != REPAIR_COUNT)
-		return r->report->repairs[advices[a].counted];
+		return report->report->repairs[advices[a].counted];
 	switch (a) {
 	case ADVICE_MIXED:
-		return r->report->others;
+		return report->report->others;
 	case ADVICE_SURROGATES:
-		return r->strays->pairs;
+		return report->strays->pairs;
 	default:
-		return r->report->malformed;
+		return report->report->malformed;
 	}
 }
 
@@ -243,99 +244,99 @@ static bool is_replaced(const char *text)
 	return *text == '\0';
 }
 
-static void put_read_as(struct text *t, const struct stray *s)
+static void put_read_as(struct text *t, const struct stray *stray)
 {
-	if (!s->found)
+	if (!stray->found)
 		return;
-	if (s->text[0] == '\0') {
+	if (stray->text[0] == '\0') {
 		text_puts(t, ", dropped");
-	} else if (is_replaced(s->text)) {
+	} else if (is_replaced(stray->text)) {
 		text_puts(t, ", replaced by U+FFFD");
 	} else {
 		text_puts(t, ", read as \"");
-		check_put_peer(t, s->text);
+		check_put_peer(t, stray->text);
 		text_puts(t, "\"");
 	}
 }
 
-static void put_place(struct text *t, const struct stray *s)
+static void put_place(struct text *t, const struct stray *stray)
 {
-	for (size_t i = 0; i < s->len && i < STRAY_BYTES; i++)
-		text_printf(t, "%s0x%02X", i > 0 ? " " : "", s->bytes[i]);
-	text_printf(t, "%s at offset %" PRIu64 " (line %" PRIu64 ")", s->len > STRAY_BYTES ? " ..." : "", s->offset,
-	    s->line);
-	put_read_as(t, s);
+	for (size_t i = 0; i < stray->len && i < STRAY_BYTES; i++)
+		text_printf(t, "%s0x%02X", i > 0 ? " " : "", stray->bytes[i]);
+	text_printf(t, "%s at offset %" PRIu64 " (line %" PRIu64 ")", stray->len > STRAY_BYTES ? " ..." : "",
+	    stray->offset, stray->line);
+	put_read_as(t, stray);
 }
 
-static void put_places(struct text *t, const struct strays *s)
+static void put_places(struct text *t, const struct strays *strays)
 {
-	for (size_t i = 0; i < s->n; i++) {
+	for (size_t i = 0; i < strays->n; i++) {
 		text_puts(t, i == 0 ? ": " : "; ");
-		put_place(t, &s->first[i]);
+		put_place(t, &strays->first[i]);
 	}
-	if (s->places > s->n)
-		text_printf(t, "; and %" PRIu64 " more", s->places - s->n);
+	if (strays->places > strays->n)
+		text_printf(t, "; and %" PRIu64 " more", strays->places - strays->n);
 }
 
 /* The sentence on bytes that are not in the feed's charset. A feed has it once. */
-static void put_bytes(struct text *t, enum advice a, const struct check_report *r)
+static void put_bytes(struct text *t, enum advice a, const struct check_report *report)
 {
-	uint64_t n = r->strays ? r->strays->bytes : r->report->malformed;
-	const char *thing = r->strays ? "byte" : "byte sequence";
+	uint64_t n = report->strays ? report->strays->bytes : report->report->malformed;
+	const char *thing = report->strays ? "byte" : "byte sequence";
 
-	if (a == ADVICE_MIXED && r->report->malformed > 0)
+	if (a == ADVICE_MIXED && report->report->malformed > 0)
 		return;
 	if (n == 1)
 		text_printf(t, "This %s is not ", thing);
 	else
 		text_printf(t, "These %" PRIu64 " %ss are not ", n, thing);
-	text_puts(t, r->strays ? "UTF-8" : charset_name(r->result->charset));
-	if (r->strays)
-		put_places(t, r->strays);
+	text_puts(t, report->strays ? "UTF-8" : charset_name(report->result->charset));
+	if (report->strays)
+		put_places(t, report->strays);
 	text_puts(t, ". ");
 }
 
 /* ---- the places of a sentence ---- */
 
-static void put_placed(struct text *t, char place, enum advice a, const struct check_report *r)
+static void put_placed(struct text *t, char place, enum advice a, const struct check_report *report)
 {
 	switch (place) {
 	case 'h':
-		check_put_peer(t, r->evidence->CTEnc.text);
+		check_put_peer(t, report->evidence->CTEnc.text);
 		break;
 	case 'd':
-		check_put_peer(t, check_declared(r)->text);
+		check_put_peer(t, check_declared(report)->text);
 		break;
 	case 'c':
-		text_puts(t, charset_name(r->result->charset));
+		text_puts(t, charset_name(report->result->charset));
 		break;
 	case 'a':
-		text_puts(t, r->result->also != CS_NONE ? charset_name(r->result->also) : "another charset");
+		text_puts(t, report->result->also != CS_NONE ? charset_name(report->result->also) : "another charset");
 		break;
 	case 'k':
-		text_puts(t, format_of(r));
+		text_puts(t, format_of(report));
 		break;
 	case 'p':
-		put_bytes(t, a, r);
+		put_bytes(t, a, report);
 		break;
 	case 't':
-		check_put_peer(t, r->evidence->type.mime);
+		check_put_peer(t, report->evidence->type.mime);
 		break;
 	case 's':
-		text_number(t, r->response->status);
+		text_number(t, report->response->status);
 		break;
 	case 'n':
-		text_number(t, advice_number(a, r));
+		text_number(t, advice_number(a, report));
 		break;
 	case 'l':
-		text_number(t, r->fault_line);
+		text_number(t, report->fault_line);
 		break;
 	default:
-		text_puts(t, r->fault);
+		text_puts(t, report->fault);
 	}
 }
 
-void advice_text(struct text *t, enum advice a, const struct check_report *r)
+void advice_text(struct text *t, enum advice a, const struct check_report *report)
 {
 	const char *at = advices[a].text;
 	size_t plain;
@@ -346,37 +347,37 @@ void advice_text(struct text *t, enum advice a, const struct check_report *r)
 		at += plain;
 		if (!*at)
 			return;
-		put_placed(t, at[1], a, r);
+		put_placed(t, at[1], a, report);
 		at += 2;
 	}
 }
 
 /* ---- the mail ---- */
 
-static const char *feed_name(const struct check_report *r)
+static const char *feed_name(const struct check_report *report)
 {
-	return r->response ? r->response->url : r->file;
+	return report->response ? report->response->url : report->file;
 }
 
-void advice_mail(struct text *t, const struct check_report *r)
+void advice_mail(struct text *t, const struct check_report *report)
 {
 	char rule[VERDICT_FORMAT_MAX];
 	int n = 0;
 
-	if (advice_is_none(r))
+	if (advice_is_none(report))
 		return;
 	text_puts(t, "Subject: your feed ");
-	check_put_peer(t, feed_name(r));
+	check_put_peer(t, feed_name(report));
 	text_puts(t, "\n\nHello,\n\nreaders of your feed ");
-	check_put_peer(t, feed_name(r));
+	check_put_peer(t, feed_name(report));
 	text_puts(t, "\nhave trouble with it. This would mend it:\n");
 	for (int a = 0; a < ADVICE_COUNT; a++)
-		if (advice_holds((enum advice)a, r)) {
+		if (advice_holds((enum advice)a, report)) {
 			text_printf(t, "\n%d. ", ++n);
-			advice_text(t, (enum advice)a, r);
+			advice_text(t, (enum advice)a, report);
 			text_puts(t, "\n");
 		}
-	verdict_format(r->result, rule, sizeof rule);
+	verdict_format(report->result, rule, sizeof rule);
 	text_puts(t, "\nFound by utfeed " PACKAGE_VERSION " (");
 	text_puts(t, rule);
 	text_puts(t, ").\n");

@@ -40,18 +40,18 @@ static int check_on_decided(void *arg, const struct verdict *v)
 
 static int check_on_write(void *arg, const uint8_t *bytes, size_t len)
 {
-	struct check *c = arg;
+	struct check *check = arg;
 
-	excerpt_feed(&c->after, bytes, len);
-	wellformed_feed(c->wellformed, bytes, len);
+	excerpt_feed(&check->after, bytes, len);
+	wellformed_feed(check->wellformed, bytes, len);
 	return 0;
 }
 
 static int check_on_decode(void *arg, const uint8_t *bytes, size_t len)
 {
-	struct check *c = arg;
+	struct check *check = arg;
 
-	strays_feed_decoded(&c->strays, bytes, len);
+	strays_feed_decoded(&check->strays, bytes, len);
 	return 0;
 }
 
@@ -59,18 +59,18 @@ static int check_take(void *arg, const uint8_t *bytes, size_t len);
 
 static int check_decode_on(void *arg, const uint8_t *bytes, size_t len)
 {
-	struct check *c = arg;
+	struct check *check = arg;
 
-	return normaliser_feed(c->decoding, bytes, len);
+	return normaliser_feed(check->decoding, bytes, len);
 }
 
 /* NULL: out of memory. */
-static struct normaliser *check_decoding(struct check *c)
+static struct normaliser *check_decoding(struct check *check)
 {
-	struct normalise_options options = c->options.normalise;
-	const struct normalise_events events = { check_on_decided, NULL, check_on_decode, c };
+	struct normalise_options options = check->options.normalise;
+	const struct normalise_events events = { check_on_decided, NULL, check_on_decode, check };
 
-	c->strays.sink = (struct sink){ check_decode_on, c };
+	check->strays.sink = (struct sink){ check_decode_on, check };
 	options.repairs = 0;
 	options.gateway = NULL;
 	return normaliser_new(&options, &events);
@@ -78,156 +78,156 @@ static struct normaliser *check_decoding(struct check *c)
 
 struct check *check_new(const struct check_options *options)
 {
-	struct check *c = calloc(1, sizeof *c);
-	struct normalise_events events = { check_on_decided, NULL, check_on_write, c };
+	struct check *check = calloc(1, sizeof *check);
+	struct normalise_events events = { check_on_decided, NULL, check_on_write, check };
 
-	if (!c)
+	if (!check)
 		return NULL;
-	c->options = *options;
-	c->peel = gzip_peel_new(&c->options.normalise, (struct sink){ check_take, c });
-	c->normaliser = normaliser_new(&options->normalise, &events);
-	c->decoding = check_decoding(c);
-	c->wellformed = wellformed_new(NULL);
-	c->before.escapes = true;
-	if (!c->peel || !c->normaliser || !c->decoding || !c->wellformed)
-		check_free(&c);
-	return c;
+	check->options = *options;
+	check->peel = gzip_peel_new(&check->options.normalise, (struct sink){ check_take, check });
+	check->normaliser = normaliser_new(&options->normalise, &events);
+	check->decoding = check_decoding(check);
+	check->wellformed = wellformed_new(NULL);
+	check->before.escapes = true;
+	if (!check->peel || !check->normaliser || !check->decoding || !check->wellformed)
+		check_free(&check);
+	return check;
 }
 
 void check_free(struct check **cp)
 {
-	struct check *c = *cp;
+	struct check *check = *cp;
 
-	if (!c)
+	if (!check)
 		return;
-	gzip_peel_free(&c->peel);
-	normaliser_free(&c->normaliser);
-	normaliser_free(&c->decoding);
-	wellformed_free(&c->wellformed);
-	free(c);
+	gzip_peel_free(&check->peel);
+	normaliser_free(&check->normaliser);
+	normaliser_free(&check->decoding);
+	wellformed_free(&check->wellformed);
+	free(check);
 	*cp = NULL;
 }
 
 /* Where the first character stands that no ASCII can say, in a body whose code units are no ASCII bytes. */
-static size_t check_first_wide(const struct evidence *e)
+static size_t check_first_wide(const struct evidence *evidence)
 {
-	struct scan s = { evidence_family(e), e->bytes, e->len, e->bom_len };
+	struct scan s = { evidence_family(evidence), evidence->bytes, evidence->len, evidence->bom_len };
 	int c;
 
 	while ((c = scan_peek(&s, 0)) != SCAN_END && c != SCAN_OTHER)
 		s.at += s.family.unit;
-	return c == SCAN_OTHER ? s.at : e->len;
+	return c == SCAN_OTHER ? s.at : evidence->len;
 }
 
 /* Looks at the window: its labels, and the piece around the first bytes beyond ASCII as far as the window has it. */
-static void check_look(struct check *c, bool complete)
+static void check_look(struct check *check, bool complete)
 {
-	const struct normalise_options *o = &c->options.normalise;
-	struct evidence *e = &c->evidence;
+	const struct normalise_options *options = &check->options.normalise;
+	struct evidence *evidence = &check->evidence;
 
-	c->looked = true;
-	evidence_labels(e, o->http, o->content_type, o->content_type_len, o->forced);
-	evidence_look(e, c->window, c->len, complete);
-	e->told = normalise_told(o);
-	c->before.offset = e->bom_len;
-	if (evidence_family(e).family == FAMILY_ASCII)
-		excerpt_feed(&c->before, c->window + e->bom_len, c->len - e->bom_len);
+	check->looked = true;
+	evidence_labels(evidence, options->http, options->content_type, options->content_type_len, options->forced);
+	evidence_look(evidence, check->window, check->len, complete);
+	evidence->told = normalise_told(options);
+	check->before.offset = evidence->bom_len;
+	if (evidence_family(evidence).family == FAMILY_ASCII)
+		excerpt_feed(&check->before, check->window + evidence->bom_len, check->len - evidence->bom_len);
 	else
-		excerpt_at(&c->before, c->window, c->len, check_first_wide(e));
+		excerpt_at(&check->before, check->window, check->len, check_first_wide(evidence));
 }
 
 /* Takes bytes of the body as they are once they are unpacked. */
 static int check_take(void *arg, const uint8_t *bytes, size_t len)
 {
-	struct check *c = arg;
-	size_t room = sizeof c->window - c->len, take = len < room ? len : room;
+	struct check *check = arg;
+	size_t room = sizeof check->window - check->len, take = len < room ? len : room;
 
 	if (take > 0)
-		memcpy(c->window + c->len, bytes, take);
-	c->len += take;
-	c->told.bytes_in += len;
-	if (!c->looked && c->len == sizeof c->window)
-		check_look(c, false);
-	if (take < len && evidence_family(&c->evidence).family == FAMILY_ASCII)
-		excerpt_feed(&c->before, bytes + take, len - take);
-	if (c->stopped == 0 && c->options.untouched == VREASON_NONE)
-		c->stopped = normaliser_feed(c->normaliser, bytes, len);
-	if (c->stopped == 0 && c->options.untouched == VREASON_NONE)
-		c->stopped = strays_feed(&c->strays, bytes, len);
-	return c->stopped == NORMALISE_NO_MEMORY ? -1 : 0;
+		memcpy(check->window + check->len, bytes, take);
+	check->len += take;
+	check->told.bytes_in += len;
+	if (!check->looked && check->len == sizeof check->window)
+		check_look(check, false);
+	if (take < len && evidence_family(&check->evidence).family == FAMILY_ASCII)
+		excerpt_feed(&check->before, bytes + take, len - take);
+	if (check->stopped == 0 && check->options.untouched == VREASON_NONE)
+		check->stopped = normaliser_feed(check->normaliser, bytes, len);
+	if (check->stopped == 0 && check->options.untouched == VREASON_NONE)
+		check->stopped = strays_feed(&check->strays, bytes, len);
+	return check->stopped == NORMALISE_NO_MEMORY ? -1 : 0;
 }
 
-static int check_peeled(struct check *c, int rc)
+static int check_peeled(struct check *check, int rc)
 {
-	c->cut |= rc == GZIP_PEEL_DAMAGED;
-	return rc == 0 || c->cut ? 0 : -1;
+	check->cut |= rc == GZIP_PEEL_DAMAGED;
+	return rc == 0 || check->cut ? 0 : -1;
 }
 
-int check_feed(struct check *c, const uint8_t *bytes, size_t len)
+int check_feed(struct check *check, const uint8_t *bytes, size_t len)
 {
-	return c->cut ? 0 : check_peeled(c, gzip_peel_feed(c->peel, bytes, len));
+	return check->cut ? 0 : check_peeled(check, gzip_peel_feed(check->peel, bytes, len));
 }
 
 /* ---- the report ---- */
 
-static int check_verdicts(struct check *c)
+static int check_verdicts(struct check *check)
 {
-	struct check_report *r = &c->report;
+	struct check_report *report = &check->report;
 
-	evidence_finish(&c->evidence);
+	evidence_finish(&check->evidence);
 	for (int i = 0; i < POLICY_COUNT; i++)
-		if (policy_decide((enum policy)i, &c->evidence, &r->verdicts[i]))
+		if (policy_decide((enum policy)i, &check->evidence, &report->verdicts[i]))
 			return -1;
-	if (check_agree(r->leaders, r->verdicts, &c->evidence))
+	if (check_agree(report->leaders, report->verdicts, &check->evidence))
 		return -1;
-	if (!c->options.explain)
+	if (!check->options.explain)
 		return 0;
-	r->explanation = &c->explanation;
-	return policy_explain(POLICY_AUTO, &c->evidence, &c->explanation);
+	report->explanation = &check->explanation;
+	return policy_explain(POLICY_AUTO, &check->evidence, &check->explanation);
 }
 
 /* The verdict of auto and its counts, as the proxy would have them. */
-static int check_result(struct check *c)
+static int check_result(struct check *check)
 {
-	uint64_t bytes = c->told.bytes_in;
+	uint64_t bytes = check->told.bytes_in;
 
-	c->report.report = &c->told;
-	c->report.misnamed = c->options.misnamed;
-	c->report.result = &c->untouched;
-	verdict_untouched(&c->untouched, POLICY_AUTO, c->options.untouched);
-	if (c->options.untouched != VREASON_NONE)
+	check->report.report = &check->told;
+	check->report.misnamed = check->options.misnamed;
+	check->report.result = &check->untouched;
+	verdict_untouched(&check->untouched, POLICY_AUTO, check->options.untouched);
+	if (check->options.untouched != VREASON_NONE)
 		return 0;
-	if (c->stopped == 0)
-		c->stopped = normaliser_finish(c->normaliser);
-	if (c->stopped == 0)
-		c->stopped = strays_end(&c->strays);
-	if (c->stopped == 0)
-		c->stopped = normaliser_finish(c->decoding);
-	strays_finish(&c->strays);
-	if (c->stopped == NORMALISE_NO_MEMORY)
+	if (check->stopped == 0)
+		check->stopped = normaliser_finish(check->normaliser);
+	if (check->stopped == 0)
+		check->stopped = strays_end(&check->strays);
+	if (check->stopped == 0)
+		check->stopped = normaliser_finish(check->decoding);
+	strays_finish(&check->strays);
+	if (check->stopped == NORMALISE_NO_MEMORY)
 		return -1;
-	c->report.result = normaliser_verdict(c->normaliser);
-	if (c->options.misnamed && c->report.result->kind == VERDICT_NONE) {
-		verdict_untouched(&c->untouched, POLICY_AUTO, VREASON_ENCODED);
-		c->report.result = &c->untouched;
+	check->report.result = normaliser_verdict(check->normaliser);
+	if (check->options.misnamed && check->report.result->kind == VERDICT_NONE) {
+		verdict_untouched(&check->untouched, POLICY_AUTO, VREASON_ENCODED);
+		check->report.result = &check->untouched;
 	}
-	if (c->report.result->charset == CS_UTF_8)
-		c->report.strays = &c->strays;
-	c->told = *normaliser_report(c->normaliser);
-	c->told.bytes_in = bytes;
+	if (check->report.result->charset == CS_UTF_8)
+		check->report.strays = &check->strays;
+	check->told = *normaliser_report(check->normaliser);
+	check->told.bytes_in = bytes;
 	return 0;
 }
 
-static void check_wellformed(struct check *c)
+static void check_wellformed(struct check *check)
 {
-	struct check_report *r = &c->report;
-	bool fine = wellformed_finish(c->wellformed);
+	struct check_report *report = &check->report;
+	bool fine = wellformed_finish(check->wellformed);
 
-	r->normalised = r->result->kind == VERDICT_CHARSET;
-	if (!r->normalised || fine)
+	report->normalised = report->result->kind == VERDICT_CHARSET;
+	if (!report->normalised || fine)
 		return;
-	r->fault = wellformed_fault(c->wellformed);
-	r->fault_line = wellformed_line(c->wellformed);
+	report->fault = wellformed_fault(check->wellformed);
+	report->fault_line = wellformed_line(check->wellformed);
 }
 
 /* Copies text, which is valid UTF-8, as a terminated string: a NUL becomes U+FFFD. */
@@ -269,71 +269,73 @@ static size_t check_line(const uint8_t *text, size_t len)
 }
 
 /* The piece of the body as one charset reads it; a character that its end cuts is left out. -1: out of memory. */
-static int check_decode(char out[CHECK_TEXT_MAX], const struct excerpt *x, const struct verdict *v)
+static int check_decode(char out[CHECK_TEXT_MAX], const struct excerpt *excerpt, const struct verdict *v)
 {
-	struct decoder *d = decoder_new(v->charset, v->literal ? DECODER_LITERAL : 0);
+	struct decoder *decoder = decoder_new(v->charset, v->literal ? DECODER_LITERAL : 0);
 	unsigned unit = check_unit(v->charset);
-	size_t from = unit == 1 ? excerpt_line(x) : (size_t)((unit - x->offset % unit) % unit), used, n;
+	size_t from = unit == 1 ? excerpt_line(excerpt) : (size_t)((unit - excerpt->offset % unit) % unit), used, n;
 	uint8_t text[CHECK_TEXT_MAX];
 
-	if (!d)
+	if (!decoder)
 		return -1;
-	n = decoder_feed(d, x->bytes + from, from < x->len ? x->len - from : 0, &used, text, sizeof text);
+	n = decoder_feed(decoder, excerpt->bytes + from, from < excerpt->len ? excerpt->len - from : 0, &used, text,
+	    sizeof text);
 	from = unit == 1 ? 0 : check_line(text, n);
 	check_copy_text(out, text + from, n - from);
-	decoder_free(&d);
+	decoder_free(&decoder);
 	return 0;
 }
 
 /* As RFC 7303 has readers take the label: the mark, the header, the declaration. */
-static int check_texts(struct check *c)
+static int check_texts(struct check *check)
 {
-	const struct verdict *label = &c->report.verdicts[POLICY_RFC7303];
-	struct check_report *r = &c->report;
-	size_t from = excerpt_line(&c->after);
+	const struct verdict *label = &check->report.verdicts[POLICY_RFC7303];
+	struct check_report *report = &check->report;
+	size_t from = excerpt_line(&check->after);
 
-	r->beyond = c->before.found && (c->before.bytes[c->before.first] >= 0x80 || c->after.found);
-	r->label = label->kind == VERDICT_CHARSET ? label->named : NULL;
-	if (!r->beyond || !r->normalised)
+	report->beyond =
+	    check->before.found && (check->before.bytes[check->before.first] >= 0x80 || check->after.found);
+	report->label = label->kind == VERDICT_CHARSET ? label->named : NULL;
+	if (!report->beyond || !report->normalised)
 		return 0;
-	if (c->after.found)
-		check_copy_text(r->after, c->after.bytes + from, c->after.len - from);
-	if (!r->label || !check_decode(r->before, &c->before, label))
+	if (check->after.found)
+		check_copy_text(report->after, check->after.bytes + from, check->after.len - from);
+	if (!report->label || !check_decode(report->before, &check->before, label))
 		return 0;
-	r->label = NULL;                /* this system has no converter for it */
+	report->label = NULL;                /* this system has no converter for it */
 	return errno == EINVAL ? 0 : -1;
 }
 
-int check_finish(struct check *c)
+int check_finish(struct check *check)
 {
-	struct check_report *r = &c->report;
+	struct check_report *report = &check->report;
 
-	if (!c->cut && check_peeled(c, gzip_peel_finish(c->peel)))
+	if (!check->cut && check_peeled(check, gzip_peel_finish(check->peel)))
 		return -1;
-	if (!c->looked)
-		check_look(c, true);
-	r->content_type = c->options.normalise.content_type;
-	r->http = c->options.normalise.http;
-	r->evidence = &c->evidence;
-	r->first_len = c->len < sizeof r->first ? c->len : sizeof r->first;
-	memcpy(r->first, c->window, r->first_len);
-	r->unpacked = gzip_peel_has_unpacked(c->peel);
-	r->damaged = c->cut;
-	check_prolog_read(&r->prolog, &c->evidence);
-	check_dump_start(&r->start, &c->evidence);
-	check_dump_around(&r->around, &r->start, &c->before, &c->evidence);
-	if (check_verdicts(c) || check_result(c))
+	if (!check->looked)
+		check_look(check, true);
+	report->content_type = check->options.normalise.content_type;
+	report->http = check->options.normalise.http;
+	report->evidence = &check->evidence;
+	report->first_len = check->len < sizeof report->first ? check->len : sizeof report->first;
+	memcpy(report->first, check->window, report->first_len);
+	report->unpacked = gzip_peel_has_unpacked(check->peel);
+	report->damaged = check->cut;
+	check_prolog_read(&report->prolog, &check->evidence);
+	check_dump_start(&report->start, &check->evidence);
+	check_dump_around(&report->around, &report->start, &check->before, &check->evidence);
+	if (check_verdicts(check) || check_result(check))
 		return -1;
-	check_wellformed(c);
-	return check_texts(c);
+	check_wellformed(check);
+	return check_texts(check);
 }
 
-struct check_report *check_report_of(struct check *c)
+struct check_report *check_report_of(struct check *check)
 {
-	return &c->report;
+	return &check->report;
 }
 
-bool check_is_fine(const struct check_report *r)
+bool check_is_fine(const struct check_report *report)
 {
-	return r->normalised && !r->fault;
+	return report->normalised && !report->fault;
 }

@@ -16,33 +16,34 @@ struct reading_on {
 	uint8_t text[AGREE_BYTES];
 };
 
-static void read_on(struct reading_on *r, const struct evidence *e)
+static void read_on(struct reading_on *reading, const struct evidence *evidence)
 {
 	size_t used = 0;
 
-	r->len = decoder_feed(r->decoder, e->bytes + r->at, e->len - r->at, &used, r->text, sizeof r->text);
-	r->at += used;
+	reading->len = decoder_feed(reading->decoder, evidence->bytes + reading->at, evidence->len - reading->at, &used,
+	    reading->text, sizeof reading->text);
+	reading->at += used;
 }
 
 /* Both readings are of one charset, so that equal text takes equal bytes. */
-static bool texts_alike(struct reading_on *a, struct reading_on *b, const struct evidence *e)
+static bool texts_alike(struct reading_on *a, struct reading_on *b, const struct evidence *evidence)
 {
 	bool alike = true;
 
-	while (alike && a->at < e->len) {
-		read_on(a, e);
-		read_on(b, e);
+	while (alike && a->at < evidence->len) {
+		read_on(a, evidence);
+		read_on(b, evidence);
 		alike = a->at == b->at && a->len == b->len && memcmp(a->text, b->text, a->len) == 0;
 	}
 	return alike;
 }
 
 /* Whether two names of a charset come to the same text. -1: out of memory. */
-static int decode_alike(const struct verdict *v, const struct verdict *w, const struct evidence *e)
+static int decode_alike(const struct verdict *v, const struct verdict *other, const struct evidence *evidence)
 {
 	struct reading_on a = { .decoder = decoder_new(v->charset, v->literal ? DECODER_LITERAL : 0) };
-	struct reading_on b = { .decoder = decoder_new(w->charset, w->literal ? DECODER_LITERAL : 0) };
-	int answer = a.decoder && b.decoder ? texts_alike(&a, &b, e) : errno == EINVAL ? 1 : -1;
+	struct reading_on b = { .decoder = decoder_new(other->charset, other->literal ? DECODER_LITERAL : 0) };
+	int answer = a.decoder && b.decoder ? texts_alike(&a, &b, evidence) : errno == EINVAL ? 1 : -1;
 
 	decoder_free(&a.decoder);
 	decoder_free(&b.decoder);
@@ -57,26 +58,27 @@ static bool is_ascii(const struct verdict *v)
 }
 
 /* -1: out of memory. */
-static int agrees(const struct verdict *v, const struct verdict *w, const struct evidence *e)
+static int agrees(const struct verdict *v, const struct verdict *other, const struct evidence *evidence)
 {
-	if (v->kind != w->kind || v->charset != w->charset || (v->kind != VERDICT_CHARSET && v->error != w->error))
+	if (v->kind != other->kind || v->charset != other->charset ||
+	    (v->kind != VERDICT_CHARSET && v->error != other->error))
 		return 0;
-	if (v->kind != VERDICT_CHARSET || check_same_name(v, w))
+	if (v->kind != VERDICT_CHARSET || check_same_name(v, other))
 		return 1;
-	if (is_ascii(v) != is_ascii(w) && !v->extended && !w->extended)
-		return e->utf8.ascii;
-	return v->literal == w->literal ? 1 : decode_alike(v, w, e);
+	if (is_ascii(v) != is_ascii(other) && !v->extended && !other->extended)
+		return evidence->utf8.ascii;
+	return v->literal == other->literal ? 1 : decode_alike(v, other, evidence);
 }
 
 int check_agree(enum policy leaders[POLICY_COUNT], const struct verdict verdicts[POLICY_COUNT],
-    const struct evidence *e)
+    const struct evidence *evidence)
 {
 	for (int i = 0; i < POLICY_COUNT; i++) {
 		int same = 0;
 
 		leaders[i] = (enum policy)i;
 		for (int k = 0; k < i && same == 0; k++) {
-			same = agrees(&verdicts[k], &verdicts[i], e);
+			same = agrees(&verdicts[k], &verdicts[i], evidence);
 			if (same < 0)
 				return -1;
 			if (same > 0)

@@ -25,61 +25,64 @@ const char *check_mark_text(enum check_mark mark)
 	return marks[mark].text;
 }
 
-static const struct xmldecl *dump_declaration(const struct evidence *e)
+static const struct xmldecl *dump_declaration(const struct evidence *evidence)
 {
-	return e->hidden.state == XMLDECL_PRESENT ? &e->hidden : e->decl.state == XMLDECL_PRESENT ? &e->decl : NULL;
+	return evidence->hidden.state == XMLDECL_PRESENT ? &evidence->hidden
+	    : evidence->decl.state == XMLDECL_PRESENT ? &evidence->decl
+	    : NULL;
 }
 
 /* Where the document starts, behind a byte order mark and junk. */
-static size_t dump_document(const struct evidence *e)
+static size_t dump_document(const struct evidence *evidence)
 {
-	const struct xmldecl *decl = dump_declaration(e);
+	const struct xmldecl *decl = dump_declaration(evidence);
 
 	if (decl)
 		return decl->start;
-	return e->preamble.state == PREAMBLE_FEED ? e->preamble.at : e->bom_len;
+	return evidence->preamble.state == PREAMBLE_FEED ? evidence->preamble.at : evidence->bom_len;
 }
 
-static enum check_mark dump_mark(const struct evidence *e, uint64_t at)
+static enum check_mark dump_mark(const struct evidence *evidence, uint64_t at)
 {
-	const struct xmldecl *decl = dump_declaration(e);
+	const struct xmldecl *decl = dump_declaration(evidence);
 
-	if (at < e->bom_len)
+	if (at < evidence->bom_len)
 		return MARK_BOM;
-	if (at < dump_document(e))
+	if (at < dump_document(evidence))
 		return MARK_JUNK;
 	return decl && at < decl->end ? MARK_DECLARATION : MARK_PLAIN;
 }
 
-static void dump_fill(struct check_dump *d, uint64_t offset, const uint8_t *bytes, size_t len, const struct evidence *e)
+static void dump_fill(struct check_dump *dump, uint64_t offset, const uint8_t *bytes, size_t len,
+    const struct evidence *evidence)
 {
-	d->offset = offset;
-	d->len = len < sizeof d->bytes ? len : sizeof d->bytes;
-	memcpy(d->bytes, bytes, d->len);
-	for (size_t i = 0; i < d->len; i++)
-		d->marks[i] = (uint8_t)dump_mark(e, offset + i);
+	dump->offset = offset;
+	dump->len = len < sizeof dump->bytes ? len : sizeof dump->bytes;
+	memcpy(dump->bytes, bytes, dump->len);
+	for (size_t i = 0; i < dump->len; i++)
+		dump->marks[i] = (uint8_t)dump_mark(evidence, offset + i);
 }
 
 /* Marks what is beyond ASCII. A character that the dump's end cuts is taken for what came before it. */
-static void dump_beyond(struct check_dump *d, const struct evidence *e)
+static void dump_beyond(struct check_dump *dump, const struct evidence *evidence)
 {
-	size_t from = d->offset < e->bom_len ? (size_t)(e->bom_len - d->offset) : 0, good;
-	enum charset_family family = evidence_family(e).family;
+	size_t from = dump->offset < evidence->bom_len ? (size_t)(evidence->bom_len - dump->offset) : 0, good;
+	enum charset_family family = evidence_family(evidence).family;
 	bool incomplete, stray = false;
 
 	if (family != FAMILY_ASCII)
 		return;
-	while (from < d->len) {
-		good = utf8_valid_prefix(d->bytes + from, d->len - from);
+	while (from < dump->len) {
+		good = utf8_valid_prefix(dump->bytes + from, dump->len - from);
 		for (; good > 0; good--, from++)
-			if (d->bytes[from] >= 0x80)
-				d->marks[from] = MARK_UTF_8;
-		if (from == d->len)
+			if (dump->bytes[from] >= 0x80)
+				dump->marks[from] = MARK_UTF_8;
+		if (from == dump->len)
 			return;
-		good = utf8_bad_length(d->bytes + from, d->len - from, &incomplete);
+		good = utf8_bad_length(dump->bytes + from, dump->len - from, &incomplete);
 		stray = stray || !incomplete;
 		for (; good > 0; good--)
-			d->marks[from++] = stray ? MARK_STRAY : MARK_UTF_8;
+			dump->marks[from++] = stray ? MARK_STRAY : MARK_UTF_8;
 	}
 }
 
@@ -88,31 +91,32 @@ static size_t whole_rows(size_t len)
 	return (len + CHECK_DUMP_ROW - 1) / CHECK_DUMP_ROW * CHECK_DUMP_ROW;
 }
 
-void check_dump_start(struct check_dump *d, const struct evidence *e)
+void check_dump_start(struct check_dump *dump, const struct evidence *evidence)
 {
-	const struct xmldecl *decl = dump_declaration(e);
-	size_t shown = whole_rows(decl ? decl->end : dump_document(e)) + CHECK_DUMP_ROW;
+	const struct xmldecl *decl = dump_declaration(evidence);
+	size_t shown = whole_rows(decl ? decl->end : dump_document(evidence)) + CHECK_DUMP_ROW;
 
-	memset(d, 0, sizeof *d);
-	dump_fill(d, 0, e->bytes, shown < e->len ? shown : e->len, e);
-	dump_beyond(d, e);
+	memset(dump, 0, sizeof *dump);
+	dump_fill(dump, 0, evidence->bytes, shown < evidence->len ? shown : evidence->len, evidence);
+	dump_beyond(dump, evidence);
 }
 
-void check_dump_around(struct check_dump *d, const struct check_dump *start, const struct excerpt *x,
-    const struct evidence *e)
+void check_dump_around(struct check_dump *dump, const struct check_dump *start, const struct excerpt *excerpt,
+    const struct evidence *evidence)
 {
-	uint64_t first = x->offset + x->first, row = first / CHECK_DUMP_ROW * CHECK_DUMP_ROW, from = x->offset;
+	uint64_t first = excerpt->offset + excerpt->first, row = first / CHECK_DUMP_ROW * CHECK_DUMP_ROW,
+	    from = excerpt->offset;
 	size_t skip, len;
 
-	memset(d, 0, sizeof *d);
-	if (!x->found || first < start->offset + start->len)
+	memset(dump, 0, sizeof *dump);
+	if (!excerpt->found || first < start->offset + start->len)
 		return;
-	if (row >= x->offset + CHECK_DUMP_ROW)
+	if (row >= excerpt->offset + CHECK_DUMP_ROW)
 		from = row - CHECK_DUMP_ROW;
-	skip = (size_t)(from - x->offset);
-	len = x->len - skip < 5 * CHECK_DUMP_ROW ? x->len - skip : 5 * CHECK_DUMP_ROW;
-	dump_fill(d, from, x->bytes + skip, len, e);
-	dump_beyond(d, e);
+	skip = (size_t)(from - excerpt->offset);
+	len = excerpt->len - skip < 5 * CHECK_DUMP_ROW ? excerpt->len - skip : 5 * CHECK_DUMP_ROW;
+	dump_fill(dump, from, excerpt->bytes + skip, len, evidence);
+	dump_beyond(dump, evidence);
 }
 
 bool check_dump_parts(const struct check_dump *start, const struct check_dump *around)

@@ -57,28 +57,28 @@ static void html_row(FILE *out, const char *name, const char *text)
 
 /* ---- how a URL answered ---- */
 
-static void html_hops(FILE *out, const struct check_response *a)
+static void html_hops(FILE *out, const struct check_response *response)
 {
 	fputs("<ol>\n", out);
-	for (size_t i = 0; i < a->n_hops; i++) {
+	for (size_t i = 0; i < response->n_hops; i++) {
 		fputs("<li>", out);
-		html_peer(out, a->hops[i].url);
-		fprintf(out, ": %u, to ", a->hops[i].status);
-		html_peer(out, a->hops[i].location);
+		html_peer(out, response->hops[i].url);
+		fprintf(out, ": %u, to ", response->hops[i].status);
+		html_peer(out, response->hops[i].location);
 		fputs("</li>\n", out);
 	}
 	fputs("<li>", out);
-	html_peer(out, a->final);
-	fprintf(out, ": %u</li>\n</ol>\n", a->status);
+	html_peer(out, response->final);
+	fprintf(out, ": %u</li>\n</ol>\n", response->status);
 }
 
-static void html_response(FILE *out, const struct check_response *a, unsigned number)
+static void html_response(FILE *out, const struct check_response *response, unsigned number)
 {
 	fputs("<h3>Response</h3>\n", out);
-	html_hops(out, a);
+	html_hops(out, response);
 	html_region(out, "Response head of", number);
 	fputs("<pre>", out);
-	visible_html(out, a->head);
+	visible_html(out, response->head);
 	fputs("</pre></div>\n", out);
 }
 
@@ -90,58 +90,58 @@ static const char *const hidden_names[HIDDEN_COUNT] = {
 	[HIDDEN_REPEATED] = "XMLEnc of a second declaration",
 };
 
-static void html_evidence(FILE *out, const struct check_report *c)
+static void html_evidence(FILE *out, const struct check_report *report)
 {
-	const struct evidence *e = c->evidence;
-	struct utf8_count utf8 = evidence_count(e);
+	const struct evidence *evidence = report->evidence;
+	struct utf8_count utf8 = evidence_count(evidence);
 
 	fputs("<table>\n<caption>What the labels and the bytes say</caption>\n<tbody>\n", out);
-	html_row(out, "Content-Type", c->content_type);
-	if (!c->http)
+	html_row(out, "Content-Type", report->content_type);
+	if (!report->http)
 		html_row(out, "Label of the server", "not seen: this was a file");
-	html_row(out, "CTMime", c->http ? mime_class_name(e->type.CTMime) : "- (a file)");
-	html_row(out, "CTEnc", e->CTEnc.text);
-	html_row(out, "BOMEnc", charset_name(e->BOMEnc));
-	html_row(out, "XMLGuessEnc", charset_name(e->guess.charset));
-	html_row(out, "XMLEnc", e->XMLEnc.text);
-	if (e->hidden_enc.text[0])
-		html_row(out, hidden_names[c->prolog.hidden], e->hidden_enc.text);
-	if (e->utf8.ascii)
+	html_row(out, "CTMime", report->http ? mime_class_name(evidence->type.CTMime) : "- (a file)");
+	html_row(out, "CTEnc", evidence->CTEnc.text);
+	html_row(out, "BOMEnc", charset_name(evidence->BOMEnc));
+	html_row(out, "XMLGuessEnc", charset_name(evidence->guess.charset));
+	html_row(out, "XMLEnc", evidence->XMLEnc.text);
+	if (evidence->hidden_enc.text[0])
+		html_row(out, hidden_names[report->prolog.hidden], evidence->hidden_enc.text);
+	if (evidence->utf8.ascii)
 		html_row(out, "Bytes", "ASCII only");
 	else
 		fprintf(out,
 		    "<tr><th scope=\"row\">Bytes</th><td>%s UTF-8: %zu characters beyond ASCII, %zu stray "
 		    "sequences</td></tr>\n",
-		    e->utf8.valid ? "valid" : "not", utf8.multibyte, utf8.stray);
+		    evidence->utf8.valid ? "valid" : "not", utf8.multibyte, utf8.stray);
 	fputs("</tbody>\n</table>\n", out);
 }
 
-static void html_dump_row(FILE *out, const struct check_dump *d, size_t at)
+static void html_dump_row(FILE *out, const struct check_dump *dump, size_t at)
 {
-	size_t n = d->len - at < CHECK_DUMP_ROW ? d->len - at : CHECK_DUMP_ROW;
+	size_t n = dump->len - at < CHECK_DUMP_ROW ? dump->len - at : CHECK_DUMP_ROW;
 
-	fprintf(out, "%08" PRIx64 "  ", d->offset + at);
+	fprintf(out, "%08" PRIx64 "  ", dump->offset + at);
 	for (size_t i = 0; i < CHECK_DUMP_ROW; i++) {
 		if (i < n)
-			fprintf(out, "<span class=\"%s\">%02x</span> ", mark_classes[d->marks[at + i]],
-			    d->bytes[at + i]);
+			fprintf(out, "<span class=\"%s\">%02x</span> ", mark_classes[dump->marks[at + i]],
+			    dump->bytes[at + i]);
 		else
 			fputs("   ", out);
 	}
 	putc(' ', out);
 	for (size_t i = 0; i < n; i++)
-		putc(check_mark_letter((enum check_mark)d->marks[at + i]), out);
+		putc(check_mark_letter((enum check_mark)dump->marks[at + i]), out);
 	putc('\n', out);
 }
 
-static void html_legend(FILE *out, const struct check_report *c)
+static void html_legend(FILE *out, const struct check_report *report)
 {
 	bool seen[MARK_COUNT] = { false };
 
-	for (size_t i = 0; i < c->start.len; i++)
-		seen[c->start.marks[i]] = true;
-	for (size_t i = 0; i < c->around.len; i++)
-		seen[c->around.marks[i]] = true;
+	for (size_t i = 0; i < report->start.len; i++)
+		seen[report->start.marks[i]] = true;
+	for (size_t i = 0; i < report->around.len; i++)
+		seen[report->around.marks[i]] = true;
 	fputs("<ul class=\"legend\">\n", out);
 	for (int i = MARK_PLAIN; i < MARK_COUNT; i++)
 		if (seen[i])
@@ -150,21 +150,21 @@ static void html_legend(FILE *out, const struct check_report *c)
 	fputs("</ul>\n", out);
 }
 
-static void html_bytes(FILE *out, const struct check_report *c, unsigned number)
+static void html_start_bytes(FILE *out, const struct check_report *report, unsigned number)
 {
-	if (c->start.len == 0)
+	if (report->start.len == 0)
 		return;
 	fputs("<h3>First bytes</h3>\n", out);
 	html_region(out, "Bytes of", number);
 	fputs("<pre>", out);
-	for (size_t at = 0; at < c->start.len; at += CHECK_DUMP_ROW)
-		html_dump_row(out, &c->start, at);
-	if (check_dump_parts(&c->start, &c->around))
+	for (size_t at = 0; at < report->start.len; at += CHECK_DUMP_ROW)
+		html_dump_row(out, &report->start, at);
+	if (check_dump_parts(&report->start, &report->around))
 		fputs("...\n", out);
-	for (size_t at = 0; at < c->around.len; at += CHECK_DUMP_ROW)
-		html_dump_row(out, &c->around, at);
+	for (size_t at = 0; at < report->around.len; at += CHECK_DUMP_ROW)
+		html_dump_row(out, &report->around, at);
 	fputs("</pre></div>\n", out);
-	html_legend(out, c);
+	html_legend(out, report);
 }
 
 /* ---- verdicts ---- */
@@ -195,19 +195,19 @@ static void html_charset(FILE *out, const struct verdict *v)
 		fprintf(out, ", outcome %s", verdict_outcome_name(v->outcome));
 }
 
-static void html_verdict(FILE *out, const struct check_report *c, enum policy policy)
+static void html_verdict(FILE *out, const struct check_report *report, enum policy policy)
 {
-	const struct verdict *v = &c->verdicts[policy];
-	const char *class = check_agrees(c, policy) ? "same" : "parts";
+	const struct verdict *v = &report->verdicts[policy];
+	const char *class = check_agrees(report, policy) ? "same" : "parts";
 
 	fprintf(out, "<tr class=\"%s\"><th scope=\"row\">%s</th><td>", class, policy_name(policy));
 	html_charset(out, v);
-	fprintf(out, "</td><td>%s</td><td>", check_beside_auto(c, policy));
+	fprintf(out, "</td><td>%s</td><td>", check_beside_auto(report, policy));
 	html_words(out, v);
 	fputs("</td></tr>\n", out);
 }
 
-static void html_verdicts(FILE *out, const struct check_report *c, unsigned number)
+static void html_verdicts(FILE *out, const struct check_report *report, unsigned number)
 {
 	fputs("<h3>Verdicts</h3>\n", out);
 	html_region(out, "Verdicts on", number);
@@ -216,46 +216,46 @@ static void html_verdicts(FILE *out, const struct check_report *c, unsigned numb
 	      "<th scope=\"col\">Rules in words</th></tr></thead>\n<tbody>\n",
 	    out);
 	for (int i = 0; i < POLICY_COUNT; i++)
-		html_verdict(out, c, (enum policy)i);
+		html_verdict(out, report, (enum policy)i);
 	fputs("</tbody>\n</table></div>\n", out);
 }
 
 /* ---- what came of it ---- */
 
-static void html_repairs(FILE *out, const struct normalise_report *r)
+static void html_repairs(FILE *out, const struct normalise_report *found)
 {
-	bool any = r->malformed > 0 || r->others > 0;
+	bool any = found->malformed > 0 || found->others > 0;
 
 	fputs("<tr><th scope=\"row\">Repairs</th><td>", out);
 	for (int i = 0; i < REPAIR_COUNT; i++) {
-		if (r->repairs[i] == 0)
+		if (found->repairs[i] == 0)
 			continue;
-		fprintf(out, "%s %" PRIu64 " ", repair_name((enum repair_index)i), r->repairs[i]);
+		fprintf(out, "%s %" PRIu64 " ", repair_name((enum repair_index)i), found->repairs[i]);
 		any = true;
 	}
-	if (r->malformed > 0)
-		fprintf(out, "malformed %" PRIu64 " ", r->malformed);
-	if (r->others > 0)
-		fprintf(out, "mixed %" PRIu64 " ", r->others);
+	if (found->malformed > 0)
+		fprintf(out, "malformed %" PRIu64 " ", found->malformed);
+	if (found->others > 0)
+		fprintf(out, "mixed %" PRIu64 " ", found->others);
 	fprintf(out, "%s</td></tr>\n", any ? "" : "none");
-	if (r->led > 0)
+	if (found->led > 0)
 		fprintf(out, "<tr><th scope=\"row\">URLs led through the gateway</th><td>%" PRIu64 "</td></tr>\n",
-		    r->led);
+		    found->led);
 }
 
-static void html_result(FILE *out, const struct check_report *c)
+static void html_result(FILE *out, const struct check_report *report)
 {
 	char rule[VERDICT_FORMAT_MAX];
 
-	verdict_format(c->result, rule, sizeof rule);
+	verdict_format(report->result, rule, sizeof rule);
 	fputs("<h3>Result</h3>\n<table>\n<caption>As the proxy would answer</caption>\n<tbody>\n", out);
 	html_row(out, "X-Encoding-Rule", rule);
-	html_repairs(out, c->report);
-	if (!c->normalised)
+	html_repairs(out, report->report);
+	if (!report->normalised)
 		html_row(out, "Well-formed", "not looked at: the body passes untouched");
-	else if (c->fault)
+	else if (report->fault)
 		fprintf(out, "<tr class=\"parts\"><th scope=\"row\">Well-formed</th><td>no: line %lu: %s</td></tr>\n",
-		    c->fault_line, c->fault);
+		    report->fault_line, report->fault);
 	else
 		html_row(out, "Well-formed", "yes");
 	fputs("</tbody>\n</table>\n", out);
@@ -269,16 +269,16 @@ static void html_piece(FILE *out, const char *title, const char *charset, const 
 	fputs("</pre></figure>\n", out);
 }
 
-static void html_texts(FILE *out, const struct check_report *c)
+static void html_texts(FILE *out, const struct check_report *report)
 {
-	if (!c->beyond || !c->normalised)
+	if (!report->beyond || !report->normalised)
 		return;
 	fputs("<h3>Text around the first bytes beyond ASCII</h3>\n<div class=\"pair\">\n", out);
-	if (c->label)
-		html_piece(out, "Before: by its label, as ", c->label, c->before);
+	if (report->label)
+		html_piece(out, "Before: by its label, as ", report->label, report->before);
 	else
 		html_piece(out, "Before", NULL, "no reader that goes by the label can read it");
-	html_piece(out, "After: as utfeed sends it", NULL, c->after);
+	html_piece(out, "After: as utfeed sends it", NULL, report->after);
 	fputs("</div>\n", out);
 }
 
@@ -289,66 +289,66 @@ static void html_appended(FILE *out, struct text *t)
 	text_free(t);
 }
 
-static void html_mail(FILE *out, const struct check_report *c, unsigned number)
+static void html_mail(FILE *out, const struct check_report *report, unsigned number)
 {
 	struct text t = { 0 };
 
-	advice_mail(&t, c);
+	advice_mail(&t, report);
 	fprintf(out, "<p><label for=\"mail-%u\">The same as a mail, to copy:</label></p>\n"
 	    "<textarea id=\"mail-%u\" readonly rows=\"12\" cols=\"72\" dir=\"auto\">\n", number, number);
 	html_appended(out, &t);
 	fputs("</textarea>\n", out);
 }
 
-static void html_advice(FILE *out, const struct check_report *c, unsigned number)
+static void html_advice(FILE *out, const struct check_report *report, unsigned number)
 {
 	struct text t = { 0 };
 
 	fputs("<h3>What the publisher should fix</h3>\n", out);
-	if (advice_is_none(c)) {
+	if (advice_is_none(report)) {
 		fputs("<p class=\"same\">Nothing to fix.</p>\n", out);
 		return;
 	}
 	fputs("<ol>\n", out);
 	for (int a = 0; a < ADVICE_COUNT; a++) {
-		if (!advice_holds((enum advice)a, c))
+		if (!advice_holds((enum advice)a, report))
 			continue;
 		fprintf(out, "<li id=\"%s-%u\">", advice_name((enum advice)a), number);
-		advice_text(&t, (enum advice)a, c);
+		advice_text(&t, (enum advice)a, report);
 		html_appended(out, &t);
 		fputs("</li>\n", out);
 	}
 	fputs("</ol>\n", out);
-	html_mail(out, c, number);
+	html_mail(out, report, number);
 }
 
-static void html_summary(FILE *out, const struct check_report *c)
+static void html_summary(FILE *out, const struct check_report *report)
 {
 	struct text t = { 0 };
 
-	summary_text(&t, c);
-	fprintf(out, "<p class=\"%s\">", c->normalised && !c->fault ? "same" : "parts");
+	summary_text(&t, report);
+	fprintf(out, "<p class=\"%s\">", report->normalised && !report->fault ? "same" : "parts");
 	html_appended(out, &t);
 	fputs("</p>\n", out);
 }
 
-void check_html_report(FILE *out, const struct check_report *c, unsigned number)
+void check_html_report(FILE *out, const struct check_report *report, unsigned number)
 {
 	fprintf(out, "<article aria-labelledby=\"feed-%u\">\n<h2 id=\"feed-%u\">", number, number);
-	html_peer(out, c->file);
+	html_peer(out, report->file);
 	fputs("</h2>\n", out);
-	html_summary(out, c);
-	fprintf(out, "<p>%" PRIu64 " bytes</p>\n", c->report->bytes_in);
-	html_advice(out, c, number);
-	html_texts(out, c);
-	html_result(out, c);
-	html_verdicts(out, c, number);
-	if (c->explanation)
-		check_explain_html(out, c->explanation, c->evidence->len, number);
+	html_summary(out, report);
+	fprintf(out, "<p>%" PRIu64 " bytes</p>\n", report->report->bytes_in);
+	html_advice(out, report, number);
+	html_texts(out, report);
+	html_result(out, report);
+	html_verdicts(out, report, number);
+	if (report->explanation)
+		check_explain_html(out, report->explanation, report->evidence->len, number);
 	fputs("<h3>Evidence</h3>\n", out);
-	html_evidence(out, c);
-	html_bytes(out, c, number);
-	if (c->response)
-		html_response(out, c->response, number);
+	html_evidence(out, report);
+	html_start_bytes(out, report, number);
+	if (report->response)
+		html_response(out, report->response, number);
 	fputs("</article>\n", out);
 }

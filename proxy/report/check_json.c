@@ -31,26 +31,27 @@ static const char *const hidden_names[HIDDEN_COUNT] = {
 	[HIDDEN_REPEATED] = "XMLEnc_repeated",
 };
 
-static void json_evidence(struct json *j, const struct check_report *c)
+static void json_evidence(struct json *j, const struct check_report *report)
 {
-	const struct evidence *e = c->evidence;
-	struct utf8_count utf8 = evidence_count(e);
+	const struct evidence *evidence = report->evidence;
+	struct utf8_count utf8 = evidence_count(evidence);
 
 	json_open(j, "evidence");
-	json_string(j, "CTMime", mime_class_name(e->type.CTMime));
-	json_string(j, "mime", or_null(e->type.mime));
-	json_string(j, "CTEnc", or_null(e->CTEnc.text));
-	json_string(j, "BOMEnc", or_null(charset_name(e->BOMEnc)));
-	json_string(j, "XMLGuessEnc", or_null(charset_name(e->guess.charset)));
-	json_string(j, "XMLEnc", or_null(e->XMLEnc.text));
+	json_string(j, "CTMime", mime_class_name(evidence->type.CTMime));
+	json_string(j, "mime", or_null(evidence->type.mime));
+	json_string(j, "CTEnc", or_null(evidence->CTEnc.text));
+	json_string(j, "BOMEnc", or_null(charset_name(evidence->BOMEnc)));
+	json_string(j, "XMLGuessEnc", or_null(charset_name(evidence->guess.charset)));
+	json_string(j, "XMLEnc", or_null(evidence->XMLEnc.text));
 	for (int i = 0; i < HIDDEN_COUNT; i++)
-		json_string(j, hidden_names[i], i == (int)c->prolog.hidden ? or_null(e->hidden_enc.text) : NULL);
-	json_bool(j, "ascii", e->utf8.ascii);
-	json_bool(j, "utf8_valid", e->utf8.valid);
+		json_string(j, hidden_names[i],
+		    i == (int)report->prolog.hidden ? or_null(evidence->hidden_enc.text) : NULL);
+	json_bool(j, "ascii", evidence->utf8.ascii);
+	json_bool(j, "utf8_valid", evidence->utf8.valid);
 	json_number(j, "utf8_multibyte", utf8.multibyte);
 	json_number(j, "utf8_stray", utf8.stray);
-	json_number(j, "window_bytes", e->len);
-	json_hex(j, "first_bytes", c->first, c->first_len);
+	json_number(j, "window_bytes", evidence->len);
+	json_hex(j, "first_bytes", report->first, report->first_len);
 	json_close(j);
 }
 
@@ -69,79 +70,79 @@ static void json_verdict(struct json *j, const struct verdict *v)
 	json_close(j);
 }
 
-static void json_verdicts(struct json *j, const struct check_report *c)
+static void json_verdicts(struct json *j, const struct check_report *report)
 {
 	json_open(j, "verdicts");
 	for (int i = 0; i < POLICY_COUNT; i++)
-		json_verdict(j, &c->verdicts[i]);
+		json_verdict(j, &report->verdicts[i]);
 	json_close(j);
 }
 
-static void json_result(struct json *j, const struct check_report *c)
+static void json_result(struct json *j, const struct check_report *report)
 {
 	char rule[VERDICT_FORMAT_MAX];
 
-	verdict_format(c->result, rule, sizeof rule);
+	verdict_format(report->result, rule, sizeof rule);
 	json_string(j, "x_encoding_rule", rule);
-	json_bool(j, "revised", c->report->revised);
-	json_number(j, "malformed", c->report->malformed);
-	json_number(j, "mixed", c->report->others);
-	json_number(j, "urls_led", c->report->led);
+	json_bool(j, "revised", report->report->revised);
+	json_number(j, "malformed", report->report->malformed);
+	json_number(j, "mixed", report->report->others);
+	json_number(j, "urls_led", report->report->led);
 	json_open(j, "repairs");
 	for (int i = 0; i < REPAIR_COUNT; i++)
-		json_number(j, repair_name((enum repair_index)i), c->report->repairs[i]);
+		json_number(j, repair_name((enum repair_index)i), report->report->repairs[i]);
 	json_close(j);
-	if (c->normalised)
-		json_bool(j, "well_formed", !c->fault);
+	if (report->normalised)
+		json_bool(j, "well_formed", !report->fault);
 	else
 		json_null(j, "well_formed");
-	json_string(j, "fault", c->fault);
-	if (c->fault)
-		json_number(j, "fault_line", c->fault_line);
+	json_string(j, "fault", report->fault);
+	if (report->fault)
+		json_number(j, "fault_line", report->fault_line);
 }
 
 /* ---- what came later ---- */
 
-static void json_hops(struct json *j, const struct check_response *a)
+static void json_hops(struct json *j, const struct check_response *response)
 {
 	json_open_list(j, "hops");
-	for (size_t i = 0; i < a->n_hops; i++) {
+	for (size_t i = 0; i < response->n_hops; i++) {
 		json_open(j, NULL);
-		json_number(j, "status", a->hops[i].status);
-		json_string(j, "url", a->hops[i].url);
-		json_string(j, "location", or_null(a->hops[i].location));
+		json_number(j, "status", response->hops[i].status);
+		json_string(j, "url", response->hops[i].url);
+		json_string(j, "location", or_null(response->hops[i].location));
 		json_close(j);
 	}
 	json_close_list(j);
 }
 
-static void json_response(struct json *j, const struct check_response *a)
+static void json_response(struct json *j, const struct check_response *response)
 {
-	if (!a) {
+	if (!response) {
 		json_null(j, "response");
 		return;
 	}
 	json_open(j, "response");
-	json_string(j, "url", a->url);
-	json_string(j, "final_url", a->final);
-	json_number(j, "status", a->status);
-	json_hops(j, a);
-	json_string(j, "head", a->head);
+	json_string(j, "url", response->url);
+	json_string(j, "final_url", response->final);
+	json_number(j, "status", response->status);
+	json_hops(j, response);
+	json_string(j, "head", response->head);
 	json_close(j);
 }
 
-static void json_dump(struct json *j, const struct check_dump *d)
+static void json_dump(struct json *j, const struct check_dump *dump)
 {
 	char letters[CHECK_DUMP_BYTES + 1];
 
-	if (d->len == 0)
+	if (dump->len == 0)
 		return;
-	for (size_t i = 0; i < d->len; i++)
-		letters[i] = check_mark_letter((enum check_mark)d->marks[i]);
-	letters[d->len] = '\0';
+	for (size_t i = 0; i < dump->len; i++)
+		letters[i] = check_mark_letter((enum check_mark)dump->marks[i]);
+	letters[dump->len] = '\0';
 	json_open(j, NULL);
-	json_number(j, "offset", d->offset);
-	json_hex(j, "bytes", d->bytes, d->len);
+	json_number(j, "offset", dump->offset);
+	json_hex(j, "bytes", dump->bytes, dump->len);
 	json_string(j, "marks", letters);
 	json_close(j);
 }
@@ -161,9 +162,9 @@ static void json_words(struct json *j, const struct verdict *v)
 	json_close_list(j);
 }
 
-static void json_parted(struct json *j, const struct check_report *c, enum policy leader)
+static void json_parted(struct json *j, const struct check_report *report, enum policy leader)
 {
-	const struct verdict *v = &c->verdicts[leader];
+	const struct verdict *v = &report->verdicts[leader];
 
 	json_open(j, NULL);
 	json_string(j, "charset", or_null(charset_name(v->charset)));
@@ -171,35 +172,35 @@ static void json_parted(struct json *j, const struct check_report *c, enum polic
 	json_string(j, "error", v->kind == VERDICT_ERROR ? verdict_error_name(v->error) : NULL);
 	json_open_list(j, "policies");
 	for (int i = leader; i < POLICY_COUNT; i++)
-		if (c->leaders[i] == leader)
+		if (report->leaders[i] == leader)
 			json_string(j, NULL, policy_name((enum policy)i));
 	json_close_list(j);
 	json_close(j);
 }
 
-static void json_rules(struct json *j, const struct check_report *c)
+static void json_rules(struct json *j, const struct check_report *report)
 {
 	json_open(j, "rules");
 	for (int i = 0; i < POLICY_COUNT; i++)
-		json_words(j, &c->verdicts[i]);
+		json_words(j, &report->verdicts[i]);
 	json_close(j);
 	json_open_list(j, "parted");
 	for (int i = 0; i < POLICY_COUNT; i++)
-		if ((int)c->leaders[i] == i)
-			json_parted(j, c, (enum policy)i);
+		if ((int)report->leaders[i] == i)
+			json_parted(j, report, (enum policy)i);
 	json_close_list(j);
 }
 
-static void json_texts(struct json *j, const struct check_report *c)
+static void json_texts(struct json *j, const struct check_report *report)
 {
-	if (!c->beyond || !c->normalised) {
+	if (!report->beyond || !report->normalised) {
 		json_null(j, "text");
 		return;
 	}
 	json_open(j, "text");
-	json_string(j, "label", c->label);
-	json_string(j, "before", c->label ? c->before : NULL);
-	json_string(j, "after", c->after);
+	json_string(j, "label", report->label);
+	json_string(j, "before", report->label ? report->before : NULL);
+	json_string(j, "after", report->after);
 	json_close(j);
 }
 
@@ -215,98 +216,98 @@ static int json_text(struct json *j, const char *key, struct text *t)
 	return failed ? -1 : 0;
 }
 
-static int json_advice(struct json *j, const struct check_report *c)
+static int json_advice(struct json *j, const struct check_report *report)
 {
 	struct text t = { 0 };
 	int failed = 0;
 
 	json_open_list(j, "to_fix");
 	for (int a = 0; a < ADVICE_COUNT; a++) {
-		if (!advice_holds((enum advice)a, c))
+		if (!advice_holds((enum advice)a, report))
 			continue;
 		json_open(j, NULL);
 		json_string(j, "finding", advice_name((enum advice)a));
-		advice_text(&t, (enum advice)a, c);
+		advice_text(&t, (enum advice)a, report);
 		failed |= json_text(j, "text", &t);
 		json_close(j);
 	}
 	json_close_list(j);
-	if (advice_is_none(c)) {
+	if (advice_is_none(report)) {
 		json_null(j, "mail");
 		return failed;
 	}
-	advice_mail(&t, c);
+	advice_mail(&t, report);
 	return failed | json_text(j, "mail", &t);
 }
 
-static void json_stray(struct json *j, const struct stray *s)
+static void json_stray(struct json *j, const struct stray *stray)
 {
 	json_open(j, NULL);
-	json_number(j, "offset", s->offset);
-	json_number(j, "line", s->line);
-	json_number(j, "length", s->len);
-	json_hex(j, "bytes", s->bytes, s->len < STRAY_BYTES ? (size_t)s->len : STRAY_BYTES);
-	json_string(j, "read_as", s->found ? s->text : NULL);
+	json_number(j, "offset", stray->offset);
+	json_number(j, "line", stray->line);
+	json_number(j, "length", stray->len);
+	json_hex(j, "bytes", stray->bytes, stray->len < STRAY_BYTES ? (size_t)stray->len : STRAY_BYTES);
+	json_string(j, "read_as", stray->found ? stray->text : NULL);
 	json_close(j);
 }
 
-static void json_strays(struct json *j, const struct strays *s)
+static void json_strays(struct json *j, const struct strays *strays)
 {
-	if (!s) {
+	if (!strays) {
 		json_null(j, "not_utf8");
 		return;
 	}
 	json_open(j, "not_utf8");
-	json_number(j, "bytes", s->bytes);
-	json_number(j, "places", s->places);
-	json_number(j, "surrogate_pairs", s->pairs);
+	json_number(j, "bytes", strays->bytes);
+	json_number(j, "places", strays->places);
+	json_number(j, "surrogate_pairs", strays->pairs);
 	json_open_list(j, "first");
-	for (size_t i = 0; i < s->n; i++)
-		json_stray(j, &s->first[i]);
+	for (size_t i = 0; i < strays->n; i++)
+		json_stray(j, &strays->first[i]);
 	json_close_list(j);
 	json_close(j);
 }
 
-static int json_summary(struct json *j, const struct check_report *c)
+static int json_summary(struct json *j, const struct check_report *report)
 {
 	struct text t = { 0 };
 
-	summary_text(&t, c);
+	summary_text(&t, report);
 	return json_text(j, "summary", &t);
 }
 
-static int json_additions(struct json *j, const struct check_report *c)
+static int json_additions(struct json *j, const struct check_report *report)
 {
 	int failed;
 
-	json_bool(j, "label_seen", c->http);
-	json_response(j, c->response);
+	json_bool(j, "label_seen", report->http);
+	json_response(j, report->response);
 	json_open_list(j, "dump");
-	json_dump(j, &c->start);
-	json_dump(j, &c->around);
+	json_dump(j, &report->start);
+	json_dump(j, &report->around);
 	json_close_list(j);
-	json_rules(j, c);
-	json_texts(j, c);
-	json_strays(j, c->strays);
-	failed = json_summary(j, c);
-	return json_advice(j, c) | failed;
+	json_rules(j, report);
+	json_texts(j, report);
+	json_strays(j, report->strays);
+	failed = json_summary(j, report);
+	return json_advice(j, report) | failed;
 }
 
-int check_report_json(struct json *j, const char *key, const struct check_report *c)
+int check_report_json(struct json *j, const char *key, const struct check_report *report)
 {
 	int failed;
 
 	json_open(j, key);
-	json_string(j, "file", c->file);
-	json_number(j, "bytes", c->report->bytes_in);
-	json_string(j, "content_type", c->content_type);
-	json_bool(j, "http", c->http);
-	json_evidence(j, c);
-	json_verdicts(j, c);
-	json_result(j, c);
-	if (c->explanation)
-		check_explain_json(j, c->explanation, c->evidence->len);
-	failed = json_additions(j, c);
+	json_string(j, "file", report->file);
+	json_number(j, "bytes", report->report->bytes_in);
+	json_string(j, "content_type", report->content_type);
+	json_bool(j, "http", report->http);
+	json_evidence(j, report);
+	json_verdicts(j, report);
+	json_result(j, report);
+	if (report->explanation)
+		check_explain_json(j, report->explanation, report->evidence->len);
+	failed = json_additions(j, report);
 	json_close(j);
 	return failed;
 }

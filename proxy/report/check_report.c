@@ -18,32 +18,32 @@ bool check_same_name(const struct verdict *a, const struct verdict *b)
 	return x && y ? strcmp(x, y) == 0 : x == y;
 }
 
-bool check_agrees(const struct check_report *r, enum policy policy)
+bool check_agrees(const struct check_report *report, enum policy policy)
 {
-	return r->leaders[policy] == r->leaders[POLICY_AUTO];
+	return report->leaders[policy] == report->leaders[POLICY_AUTO];
 }
 
-const char *check_beside_auto(const struct check_report *r, enum policy policy)
+const char *check_beside_auto(const struct check_report *report, enum policy policy)
 {
-	if (!check_agrees(r, policy))
+	if (!check_agrees(report, policy))
 		return "parts";
-	return check_same_name(&r->verdicts[policy], &r->verdicts[POLICY_AUTO]) ? "same" : "same text";
+	return check_same_name(&report->verdicts[policy], &report->verdicts[POLICY_AUTO]) ? "same" : "same text";
 }
 
-bool check_label_fits(const struct charset_label *label, const struct check_report *r)
+bool check_label_fits(const struct charset_label *label, const struct check_report *report)
 {
-	const struct charset_info *said = charset_info(label->charset), *is = charset_info(r->result->charset);
+	const struct charset_info *said = charset_info(label->charset), *is = charset_info(report->result->charset);
 
-	if (!r->beyond)
+	if (!report->beyond)
 		return said->family == is->family || said->family == FAMILY_STATEFUL;
 	if (label->charset == CS_UTF_16 || label->charset == CS_UTF_32)
 		return said->family == is->family;
-	return label->charset == r->result->charset && !label->ascii;
+	return label->charset == report->result->charset && !label->ascii;
 }
 
-const struct evidence_label *check_declared(const struct check_report *r)
+const struct evidence_label *check_declared(const struct check_report *report)
 {
-	return r->evidence->XMLEnc.text[0] ? &r->evidence->XMLEnc : &r->evidence->hidden_enc;
+	return report->evidence->XMLEnc.text[0] ? &report->evidence->XMLEnc : &report->evidence->hidden_enc;
 }
 
 void check_put_peer(struct text *t, const char *text)

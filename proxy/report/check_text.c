@@ -29,320 +29,320 @@ static const char *or_dash(const char *text)
 	return text && *text ? text : "-";
 }
 
-static void put_colour(const struct text_page *p, enum text_colour c)
+static void put_colour(const struct text_page *page, enum text_colour c)
 {
-	if (p->style->colours)
-		fputs(colours[c], p->out);
+	if (page->style->colours)
+		fputs(colours[c], page->out);
 }
 
-static void put_heading(const struct text_page *p, const char *text)
+static void put_heading(const struct text_page *page, const char *text)
 {
-	put_colour(p, COLOUR_HEADING);
-	fputs(text, p->out);
-	put_colour(p, COLOUR_OFF);
-	putc('\n', p->out);
+	put_colour(page, COLOUR_HEADING);
+	fputs(text, page->out);
+	put_colour(page, COLOUR_OFF);
+	putc('\n', page->out);
 }
 
-static void row(const struct text_page *p, const char *name, const char *text)
+static void row(const struct text_page *page, const char *name, const char *text)
 {
-	fprintf(p->out, "  %-14s %s\n", name, or_dash(text));
+	fprintf(page->out, "  %-14s %s\n", name, or_dash(text));
 }
 
-static void row_peer(const struct text_page *p, const char *name, const char *text)
+static void row_peer(const struct text_page *page, const char *name, const char *text)
 {
-	fprintf(p->out, "  %-14s ", name);
-	visible_bytes(p->out, or_dash(text));
-	putc('\n', p->out);
+	fprintf(page->out, "  %-14s ", name);
+	visible_bytes(page->out, or_dash(text));
+	putc('\n', page->out);
 }
 
 /* ---- how a URL answered ---- */
 
-static void print_hops(const struct text_page *p, const struct check_response *a)
+static void print_hops(const struct text_page *page, const struct check_response *response)
 {
-	for (size_t i = 0; i < a->n_hops; i++) {
-		fprintf(p->out, "  %-14u ", a->hops[i].status);
-		visible_bytes(p->out, a->hops[i].url);
-		fputs(" -> ", p->out);
-		visible_bytes(p->out, or_dash(a->hops[i].location));
-		putc('\n', p->out);
+	for (size_t i = 0; i < response->n_hops; i++) {
+		fprintf(page->out, "  %-14u ", response->hops[i].status);
+		visible_bytes(page->out, response->hops[i].url);
+		fputs(" -> ", page->out);
+		visible_bytes(page->out, or_dash(response->hops[i].location));
+		putc('\n', page->out);
 	}
-	fprintf(p->out, "  %-14u ", a->status);
-	visible_bytes(p->out, a->final);
-	putc('\n', p->out);
+	fprintf(page->out, "  %-14u ", response->status);
+	visible_bytes(page->out, response->final);
+	putc('\n', page->out);
 }
 
-static void print_response(const struct text_page *p, const struct check_response *a)
+static void print_response(const struct text_page *page, const struct check_response *response)
 {
-	put_heading(p, "response");
-	print_hops(p, a);
-	fputs(TEXT_INDENT, p->out);
-	visible_text(p->out, a->head, false, TEXT_INDENT);
-	putc('\n', p->out);
+	put_heading(page, "response");
+	print_hops(page, response);
+	fputs(TEXT_INDENT, page->out);
+	visible_text(page->out, response->head, false, TEXT_INDENT);
+	putc('\n', page->out);
 }
 
 /* ---- evidence ---- */
 
-static void print_first(const struct text_page *p, const struct check_report *c)
+static void print_first(const struct text_page *page, const struct check_report *report)
 {
-	fprintf(p->out, "  %-14s", "first bytes");
-	for (size_t i = 0; i < c->first_len; i++)
-		fprintf(p->out, "%s%02x", i % 4 ? "" : " ", c->first[i]);
-	fputs("  |", p->out);
-	for (size_t i = 0; i < c->first_len; i++)
-		putc(c->first[i] >= 0x20 && c->first[i] < 0x7f ? c->first[i] : '.', p->out);
-	fputs("|\n", p->out);
+	fprintf(page->out, "  %-14s", "first bytes");
+	for (size_t i = 0; i < report->first_len; i++)
+		fprintf(page->out, "%s%02x", i % 4 ? "" : " ", report->first[i]);
+	fputs("  |", page->out);
+	for (size_t i = 0; i < report->first_len; i++)
+		putc(report->first[i] >= 0x20 && report->first[i] < 0x7f ? report->first[i] : '.', page->out);
+	fputs("|\n", page->out);
 }
 
 static const char *const hidden_names[HIDDEN_COUNT] = {
 	[HIDDEN_BEHIND_JUNK] = "  behind junk", [HIDDEN_MALFORMED] = "  malformed", [HIDDEN_REPEATED] = "  repeated",
 };
 
-static void print_evidence(const struct text_page *p, const struct check_report *c)
+static void print_evidence(const struct text_page *page, const struct check_report *report)
 {
-	const struct evidence *e = c->evidence;
-	struct utf8_count utf8 = evidence_count(e);
+	const struct evidence *evidence = report->evidence;
+	struct utf8_count utf8 = evidence_count(evidence);
 
-	print_first(p, c);
-	row(p, "CTMime", c->http ? mime_class_name(e->type.CTMime) : "- (a file)");
-	row_peer(p, "CTEnc", e->CTEnc.text);
-	row(p, "BOMEnc", charset_name(e->BOMEnc));
-	row(p, "XMLGuessEnc", charset_name(e->guess.charset));
-	row_peer(p, "XMLEnc", e->XMLEnc.text);
-	if (e->hidden_enc.text[0])
-		row_peer(p, hidden_names[c->prolog.hidden], e->hidden_enc.text);
-	if (e->utf8.ascii)
-		row(p, "bytes", "ASCII only");
+	print_first(page, report);
+	row(page, "CTMime", report->http ? mime_class_name(evidence->type.CTMime) : "- (a file)");
+	row_peer(page, "CTEnc", evidence->CTEnc.text);
+	row(page, "BOMEnc", charset_name(evidence->BOMEnc));
+	row(page, "XMLGuessEnc", charset_name(evidence->guess.charset));
+	row_peer(page, "XMLEnc", evidence->XMLEnc.text);
+	if (evidence->hidden_enc.text[0])
+		row_peer(page, hidden_names[report->prolog.hidden], evidence->hidden_enc.text);
+	if (evidence->utf8.ascii)
+		row(page, "bytes", "ASCII only");
 	else
-		fprintf(p->out, "  %-14s %s UTF-8: %zu characters beyond ASCII, %zu stray sequences\n", "bytes",
-		    e->utf8.valid ? "valid" : "not", utf8.multibyte, utf8.stray);
+		fprintf(page->out, "  %-14s %s UTF-8: %zu characters beyond ASCII, %zu stray sequences\n", "bytes",
+		    evidence->utf8.valid ? "valid" : "not", utf8.multibyte, utf8.stray);
 }
 
-static void print_dump_row(const struct text_page *p, const struct check_dump *d, size_t at)
+static void print_dump_row(const struct text_page *page, const struct check_dump *dump, size_t at)
 {
-	size_t n = d->len - at < CHECK_DUMP_ROW ? d->len - at : CHECK_DUMP_ROW;
+	size_t n = dump->len - at < CHECK_DUMP_ROW ? dump->len - at : CHECK_DUMP_ROW;
 
-	fprintf(p->out, "  %08" PRIx64 " ", d->offset + at);
+	fprintf(page->out, "  %08" PRIx64 " ", dump->offset + at);
 	for (size_t i = 0; i < CHECK_DUMP_ROW; i++) {
-		const char *colour = i < n && p->style->colours ? mark_colours[d->marks[at + i]] : "";
+		const char *colour = i < n && page->style->colours ? mark_colours[dump->marks[at + i]] : "";
 
 		if (i < n)
-			fprintf(p->out, "%s %s%02x%s", i == CHECK_DUMP_ROW / 2 ? " " : "", colour, d->bytes[at + i],
-			    *colour ? colours[COLOUR_OFF] : "");
+			fprintf(page->out, "%s %s%02x%s", i == CHECK_DUMP_ROW / 2 ? " " : "", colour,
+			    dump->bytes[at + i], *colour ? colours[COLOUR_OFF] : "");
 		else
-			fprintf(p->out, "%s   ", i == CHECK_DUMP_ROW / 2 ? " " : "");
+			fprintf(page->out, "%s   ", i == CHECK_DUMP_ROW / 2 ? " " : "");
 	}
-	fputs("  ", p->out);
+	fputs("  ", page->out);
 	for (size_t i = 0; i < n; i++)
-		putc(check_mark_letter((enum check_mark)d->marks[at + i]), p->out);
-	putc('\n', p->out);
+		putc(check_mark_letter((enum check_mark)dump->marks[at + i]), page->out);
+	putc('\n', page->out);
 }
 
-static void print_dump(const struct text_page *p, const struct check_dump *d, bool seen[MARK_COUNT])
+static void print_dump(const struct text_page *page, const struct check_dump *dump, bool seen[MARK_COUNT])
 {
-	for (size_t at = 0; at < d->len; at += CHECK_DUMP_ROW)
-		print_dump_row(p, d, at);
-	for (size_t i = 0; i < d->len; i++)
-		seen[d->marks[i]] = true;
+	for (size_t at = 0; at < dump->len; at += CHECK_DUMP_ROW)
+		print_dump_row(page, dump, at);
+	for (size_t i = 0; i < dump->len; i++)
+		seen[dump->marks[i]] = true;
 }
 
-static void print_bytes(const struct text_page *p, const struct check_report *c)
+static void print_bytes(const struct text_page *page, const struct check_report *report)
 {
 	bool seen[MARK_COUNT] = { false };
 
-	put_heading(p, "bytes");
-	print_dump(p, &c->start, seen);
-	if (check_dump_parts(&c->start, &c->around))
-		fputs("  ...\n", p->out);
-	print_dump(p, &c->around, seen);
+	put_heading(page, "bytes");
+	print_dump(page, &report->start, seen);
+	if (check_dump_parts(&report->start, &report->around))
+		fputs("  ...\n", page->out);
+	print_dump(page, &report->around, seen);
 	for (int i = MARK_PLAIN + 1; i < MARK_COUNT; i++)
 		if (seen[i])
-			fprintf(p->out, "  %c %s\n", check_mark_letter((enum check_mark)i),
+			fprintf(page->out, "  %c %s\n", check_mark_letter((enum check_mark)i),
 			    check_mark_text((enum check_mark)i));
 }
 
 /* ---- verdicts ---- */
 
-static void print_verdict(const struct text_page *p, const struct check_report *c, enum policy policy)
+static void print_verdict(const struct text_page *page, const struct check_report *report, enum policy policy)
 {
-	const struct verdict *v = &c->verdicts[policy];
+	const struct verdict *v = &report->verdicts[policy];
 	const char *error = verdict_error_name(v->error), *outcome = verdict_outcome_name(v->outcome);
-	bool parts = !check_agrees(c, policy);
+	bool parts = !check_agrees(report, policy);
 	char rule[VERDICT_FORMAT_MAX];
 
 	verdict_rule(v, rule, sizeof rule);
-	fprintf(p->out, "  %-36s ", rule);
-	put_colour(p, parts ? COLOUR_BAD : COLOUR_GOOD);
-	fprintf(p->out, "%-14s", or_dash(check_published(v)));
-	put_colour(p, COLOUR_OFF);
+	fprintf(page->out, "  %-36s ", rule);
+	put_colour(page, parts ? COLOUR_BAD : COLOUR_GOOD);
+	fprintf(page->out, "%-14s", or_dash(check_published(v)));
+	put_colour(page, COLOUR_OFF);
 	if (v->extended)
-		fprintf(p->out, " decoded as %s", v->named);
+		fprintf(page->out, " decoded as %s", v->named);
 	else if (v->was)
-		fprintf(p->out, " was %s", v->was);
+		fprintf(page->out, " was %s", v->was);
 	if (error)
-		fprintf(p->out, " error %s", error);
+		fprintf(page->out, " error %s", error);
 	if (v->outcome != OUTCOME_OK)
-		fprintf(p->out, " outcome %s", outcome);
-	putc('\n', p->out);
+		fprintf(page->out, " outcome %s", outcome);
+	putc('\n', page->out);
 }
 
-static void print_words(const struct text_page *p, const struct verdict *v)
+static void print_words(const struct text_page *page, const struct verdict *v)
 {
 	const char *at = v->path, *name = policy_name(v->policy);
 	struct check_step step;
 
 	while (check_next_step(v, &at, &step)) {
-		fprintf(p->out, "  %-15s %-16s %s\n", name, step.no, or_dash(step.words));
+		fprintf(page->out, "  %-15s %-16s %s\n", name, step.no, or_dash(step.words));
 		name = "";
 	}
 }
 
-static void print_parted(const struct text_page *p, const struct check_report *c, enum policy leader)
+static void print_parted(const struct text_page *page, const struct check_report *report, enum policy leader)
 {
-	const struct verdict *v = &c->verdicts[leader];
+	const struct verdict *v = &report->verdicts[leader];
 
 	const char *error = v->kind == VERDICT_ERROR ? verdict_error_name(v->error) : NULL;
 
-	fprintf(p->out, "  %-15s", error ? error : or_dash(check_published(v)));
+	fprintf(page->out, "  %-15s", error ? error : or_dash(check_published(v)));
 	for (int i = leader; i < POLICY_COUNT; i++)
-		if (c->leaders[i] == leader)
-			fprintf(p->out, " %s", policy_name((enum policy)i));
-	putc('\n', p->out);
+		if (report->leaders[i] == leader)
+			fprintf(page->out, " %s", policy_name((enum policy)i));
+	putc('\n', page->out);
 }
 
-static void print_rules(const struct text_page *p, const struct check_report *c)
+static void print_rules(const struct text_page *page, const struct check_report *report)
 {
-	put_heading(p, "rules in words");
+	put_heading(page, "rules in words");
 	for (int i = 0; i < POLICY_COUNT; i++)
-		print_words(p, &c->verdicts[i]);
-	put_heading(p, "where they part");
+		print_words(page, &report->verdicts[i]);
+	put_heading(page, "where they part");
 	for (int i = 0; i < POLICY_COUNT; i++)
-		if ((int)c->leaders[i] == i)
-			print_parted(p, c, (enum policy)i);
+		if ((int)report->leaders[i] == i)
+			print_parted(page, report, (enum policy)i);
 }
 
 /* ---- what came of it ---- */
 
-static void print_repairs(const struct text_page *p, const struct normalise_report *r)
+static void print_repairs(const struct text_page *page, const struct normalise_report *found)
 {
-	bool any = r->malformed > 0 || r->others > 0;
+	bool any = found->malformed > 0 || found->others > 0;
 
-	fprintf(p->out, "  %-14s", "repairs");
+	fprintf(page->out, "  %-14s", "repairs");
 	for (int i = 0; i < REPAIR_COUNT; i++) {
-		if (r->repairs[i] == 0)
+		if (found->repairs[i] == 0)
 			continue;
-		fprintf(p->out, " %s %" PRIu64, repair_name((enum repair_index)i), r->repairs[i]);
+		fprintf(page->out, " %s %" PRIu64, repair_name((enum repair_index)i), found->repairs[i]);
 		any = true;
 	}
-	if (r->malformed > 0)
-		fprintf(p->out, " malformed %" PRIu64, r->malformed);
-	if (r->others > 0)
-		fprintf(p->out, " mixed %" PRIu64, r->others);
-	fprintf(p->out, "%s\n", any ? "" : " none");
-	if (r->led > 0)
-		fprintf(p->out, "  %-14s %" PRIu64 " URLs led through it\n", "gateway", r->led);
+	if (found->malformed > 0)
+		fprintf(page->out, " malformed %" PRIu64, found->malformed);
+	if (found->others > 0)
+		fprintf(page->out, " mixed %" PRIu64, found->others);
+	fprintf(page->out, "%s\n", any ? "" : " none");
+	if (found->led > 0)
+		fprintf(page->out, "  %-14s %" PRIu64 " URLs led through it\n", "gateway", found->led);
 }
 
-static void print_result(const struct text_page *p, const struct check_report *c)
+static void print_result(const struct text_page *page, const struct check_report *report)
 {
 	char rule[VERDICT_FORMAT_MAX];
 
-	verdict_format(c->result, rule, sizeof rule);
-	put_heading(p, "result");
-	row(p, "rule", rule);
-	print_repairs(p, c->report);
-	if (!c->normalised)
-		row(p, "well-formed", "not looked at: the body passes untouched");
-	else if (c->fault)
-		fprintf(p->out, "  %-14s no: line %lu: %s\n", "well-formed", c->fault_line, c->fault);
+	verdict_format(report->result, rule, sizeof rule);
+	put_heading(page, "result");
+	row(page, "rule", rule);
+	print_repairs(page, report->report);
+	if (!report->normalised)
+		row(page, "well-formed", "not looked at: the body passes untouched");
+	else if (report->fault)
+		fprintf(page->out, "  %-14s no: line %lu: %s\n", "well-formed", report->fault_line, report->fault);
 	else
-		row(p, "well-formed", "yes");
+		row(page, "well-formed", "yes");
 }
 
-static void print_piece(const struct text_page *p, const char *title, const char *charset, const char *text)
+static void print_piece(const struct text_page *page, const char *title, const char *charset, const char *text)
 {
-	fprintf(p->out, "  %s%s%s\n" TEXT_INDENT, title, charset ? ", as " : "", charset ? charset : "");
-	visible_text(p->out, text, p->style->unicode, TEXT_INDENT);
-	putc('\n', p->out);
+	fprintf(page->out, "  %s%s%s\n" TEXT_INDENT, title, charset ? ", as " : "", charset ? charset : "");
+	visible_text(page->out, text, page->style->unicode, TEXT_INDENT);
+	putc('\n', page->out);
 }
 
-static void print_texts(const struct text_page *p, const struct check_report *c)
+static void print_texts(const struct text_page *page, const struct check_report *report)
 {
-	put_heading(p, "text around the first bytes beyond ASCII");
-	if (!c->beyond) {
-		row(p, "none", "all bytes are ASCII");
+	put_heading(page, "text around the first bytes beyond ASCII");
+	if (!report->beyond) {
+		row(page, "none", "all bytes are ASCII");
 		return;
 	}
-	if (!c->normalised) {
-		row(p, "none", "the body passes untouched");
+	if (!report->normalised) {
+		row(page, "none", "the body passes untouched");
 		return;
 	}
-	if (c->label)
-		print_piece(p, "before: by its label", c->label, c->before);
+	if (report->label)
+		print_piece(page, "before: by its label", report->label, report->before);
 	else
-		row(p, "before", "no reader that goes by the label can read it");
-	print_piece(p, "after: as utfeed sends it", NULL, c->after);
+		row(page, "before", "no reader that goes by the label can read it");
+	print_piece(page, "after: as utfeed sends it", NULL, report->after);
 }
 
-static void print_advice(const struct text_page *p, const struct check_report *c)
+static void print_advice(const struct text_page *page, const struct check_report *report)
 {
 	struct text mail = { 0 };
 
-	put_heading(p, "what the publisher should fix");
-	if (advice_is_none(c)) {
-		put_colour(p, COLOUR_GOOD);
-		fputs("  nothing to fix\n", p->out);
-		put_colour(p, COLOUR_OFF);
+	put_heading(page, "what the publisher should fix");
+	if (advice_is_none(report)) {
+		put_colour(page, COLOUR_GOOD);
+		fputs("  nothing to fix\n", page->out);
+		put_colour(page, COLOUR_OFF);
 		return;
 	}
-	advice_mail(&mail, c);
+	advice_mail(&mail, report);
 	text_add(&mail, "", 1);
-	fputs(TEXT_INDENT, p->out);
-	visible_text(p->out, mail.failed ? "out of memory" : mail.bytes, p->style->unicode, TEXT_INDENT);
-	putc('\n', p->out);
+	fputs(TEXT_INDENT, page->out);
+	visible_text(page->out, mail.failed ? "out of memory" : mail.bytes, page->style->unicode, TEXT_INDENT);
+	putc('\n', page->out);
 	text_free(&mail);
 }
 
-static void print_summary(const struct text_page *p, const struct check_report *c)
+static void print_summary(const struct text_page *page, const struct check_report *report)
 {
 	struct text summary = { 0 };
 
-	summary_text(&summary, c);
+	summary_text(&summary, report);
 	text_add(&summary, "", 1);
-	put_colour(p, c->normalised && !c->fault ? COLOUR_GOOD : COLOUR_BAD);
-	visible_text(p->out, summary.failed ? "out of memory" : summary.bytes, p->style->unicode, "");
-	put_colour(p, COLOUR_OFF);
-	putc('\n', p->out);
+	put_colour(page, report->normalised && !report->fault ? COLOUR_GOOD : COLOUR_BAD);
+	visible_text(page->out, summary.failed ? "out of memory" : summary.bytes, page->style->unicode, "");
+	put_colour(page, COLOUR_OFF);
+	putc('\n', page->out);
 	text_free(&summary);
 }
 
-static void print_name(const struct text_page *p, const struct check_report *c)
+static void print_name(const struct text_page *page, const struct check_report *report)
 {
-	put_colour(p, COLOUR_HEADING);
-	visible_bytes(p->out, c->file);
-	put_colour(p, COLOUR_OFF);
-	fprintf(p->out, ": %" PRIu64 " bytes\n", c->report->bytes_in);
+	put_colour(page, COLOUR_HEADING);
+	visible_bytes(page->out, report->file);
+	put_colour(page, COLOUR_OFF);
+	fprintf(page->out, ": %" PRIu64 " bytes\n", report->report->bytes_in);
 }
 
-void check_report_text(FILE *out, const struct check_report *c, const struct check_style *style)
+void check_report_text(FILE *out, const struct check_report *report, const struct check_style *style)
 {
 	const struct text_page page = { out, style }, *p = &page;
 
-	print_summary(p, c);
-	print_name(p, c);
-	if (c->response)
-		print_response(p, c->response);
-	row_peer(p, "Content-Type", c->content_type);
-	if (!c->http)
+	print_summary(p, report);
+	print_name(p, report);
+	if (report->response)
+		print_response(p, report->response);
+	row_peer(p, "Content-Type", report->content_type);
+	if (!report->http)
 		row(p, "label", "not seen: a server may say another; give the URL, or -t CONTENT-TYPE");
-	print_evidence(p, c);
+	print_evidence(p, report);
 	put_heading(p, "verdicts");
 	for (int i = 0; i < POLICY_COUNT; i++)
-		print_verdict(p, c, (enum policy)i);
-	print_result(p, c);
-	print_bytes(p, c);
-	print_rules(p, c);
-	print_texts(p, c);
-	print_advice(p, c);
-	if (c->explanation)
-		check_explain_text(out, c->explanation, c->evidence->len);
+		print_verdict(p, report, (enum policy)i);
+	print_result(p, report);
+	print_bytes(p, report);
+	print_rules(p, report);
+	print_texts(p, report);
+	print_advice(p, report);
+	if (report->explanation)
+		check_explain_text(out, report->explanation, report->evidence->len);
 }

@@ -123,27 +123,27 @@ static int url_on_hop(void *arg, const struct fetch_hop *followed)
 /* Fills in what the response says and no option does. */
 static int url_read_head(struct check_url *u, const struct http_msg *m)
 {
-	struct normalise_options *o = &u->options.normalise;
+	struct normalise_options *options = &u->options.normalise;
 	struct slice type = http_msg_get(m, H_CONTENT_TYPE), language = http_msg_get(m, H_CONTENT_LANGUAGE);
 
 	u->type = url_copy(type);
 	u->language = http_msg_count(m, H_CONTENT_LANGUAGE) == 1 ? url_copy(language) : NULL;
 	if (type.at && !u->type)
 		return -1;
-	if (!o->http) {
-		o->http = true;
-		o->content_type = u->type;
-		o->content_type_len = u->type ? strlen(u->type) : 0;
+	if (!options->http) {
+		options->http = true;
+		options->content_type = u->type;
+		options->content_type_len = u->type ? strlen(u->type) : 0;
 	}
-	if (!o->content_language && u->language) {
-		o->content_language = u->language;
-		o->content_language_len = strlen(u->language);
+	if (!options->content_language && u->language) {
+		options->content_language = u->language;
+		options->content_language_len = strlen(u->language);
 	}
-	if (!o->base)
-		o->base = u->final;
+	if (!options->base)
+		options->base = u->final;
 	u->options.untouched = response_untouched(m, true, false);
 	u->options.misnamed = u->options.untouched == VREASON_NONE && content_coding_kind(m) == CODING_UNKNOWN;
-	o->unpacked = u->options.misnamed;
+	options->unpacked = u->options.misnamed;
 	return 0;
 }
 
@@ -192,9 +192,9 @@ static void url_end(struct check_url *u)
 	loop_stop(u->loop);
 }
 
-static void url_on_task(struct task *t)
+static void url_on_task(struct task *task)
 {
-	struct check_url *u = container_of(t, struct check_url, task);
+	struct check_url *u = container_of(task, struct check_url, task);
 	enum object_phase phase = object_phase(u->reader.object);
 	size_t taken = 0;
 
@@ -205,12 +205,12 @@ static void url_on_task(struct task *t)
 	else if (phase == OBJECT_DONE && taken == 0)
 		url_end(u);
 	else if (taken > 0)
-		loop_defer(u->loop, t);
+		loop_defer(u->loop, task);
 }
 
-static void url_on_wake(struct object_reader *r)
+static void url_on_wake(struct object_reader *reader)
 {
-	struct check_url *u = container_of(r, struct check_url, reader);
+	struct check_url *u = container_of(reader, struct check_url, reader);
 
 	loop_wake(u->loop, &u->task);
 }
@@ -218,7 +218,7 @@ static void url_on_wake(struct object_reader *r)
 /* ---- the request ---- */
 
 /* The fetch of a GET for u->at through the gateway, from a client that sent no field. */
-static int url_plan(struct check_url *u, struct fetch_request *r)
+static int url_plan(struct check_url *u, struct fetch_request *asked)
 {
 	const struct conf *conf = u->settings->conf;
 	struct http_msg m = { .base = "GET", .method_len = 3, .method = METHOD_GET, .major = 1, .minor = 1 };
@@ -227,11 +227,11 @@ static int url_plan(struct check_url *u, struct fetch_request *r)
 	const struct request_context ctx = { .loop = u->loop, .conf = conf, .fetches = u->fetches,
 		.backoff = u->backoff, .tls = u->settings->tls, .settings = u->settings, .guard = u->guard };
 
-	if (fetch_plan(&ctx, &request, &target, POLICY_AUTO, NULL, false, (struct slice){ NULL, 0 }, r))
+	if (fetch_plan(&ctx, &request, &target, POLICY_AUTO, NULL, false, (struct slice){ NULL, 0 }, asked))
 		return -1;
-	r->transform.normalise = false;
-	if (r->limits.total_timeout_ms == 0 || r->limits.total_timeout_ms > CHECK_URL_TIME_MS)
-		r->limits.total_timeout_ms = CHECK_URL_TIME_MS;
+	asked->transform.normalise = false;
+	if (asked->limits.total_timeout_ms == 0 || asked->limits.total_timeout_ms > CHECK_URL_TIME_MS)
+		asked->limits.total_timeout_ms = CHECK_URL_TIME_MS;
 	return 0;
 }
 
@@ -268,9 +268,9 @@ static int url_address(struct check_url *u)
 	return -1;
 }
 
-static void url_on_cancel(struct task *t)
+static void url_on_cancel(struct task *task)
 {
-	struct check_url *u = container_of(t, struct check_url, cancel);
+	struct check_url *u = container_of(task, struct check_url, cancel);
 
 	failure_set(&u->failure, FAILURE_ABANDONED, "cancelled");
 	loop_stop(u->loop);
@@ -304,12 +304,12 @@ static int url_fetch(struct check_url *u)
 
 int check_url_run(struct check_url *u)
 {
-	const struct failure *f = &u->failure;
+	const struct failure *failure = &u->failure;
 	int status = url_fetch(u);
 
-	if (status && f->error != FAILURE_NONE)
-		snprintf(u->why, sizeof u->why, "%s%s%s%s", failure_text(f->error), f->details[0] ? " (" : "",
-		    f->details, f->details[0] ? ")" : "");
+	if (status && failure->error != FAILURE_NONE)
+		snprintf(u->why, sizeof u->why, "%s%s%s%s", failure_text(failure->error),
+		    failure->details[0] ? " (" : "", failure->details, failure->details[0] ? ")" : "");
 	return status;
 }
 
@@ -330,11 +330,11 @@ const char *check_url_why(const struct check_url *u)
 
 struct check_report *check_url_report(struct check_url *u)
 {
-	struct check_report *r = check_report_of(u->check);
+	struct check_report *report = check_report_of(u->check);
 
-	r->file = u->url;
-	r->response = &u->response;
-	return r;
+	report->file = u->url;
+	report->response = &u->response;
+	return report;
 }
 
 static void url_close(struct check_url *u)

@@ -8,72 +8,73 @@
 enum { EXCERPT_ESCAPE = 0x1b };
 
 /* How many bytes stand before the first that counts. */
-static size_t excerpt_plain(const struct excerpt *x, const uint8_t *bytes, size_t len)
+static size_t excerpt_plain(const struct excerpt *excerpt, const uint8_t *bytes, size_t len)
 {
 	size_t n = utf8_ascii_prefix(bytes, len);
-	const uint8_t *escape = x->escapes && n > 0 ? memchr(bytes, EXCERPT_ESCAPE, n) : NULL;
+	const uint8_t *escape = excerpt->escapes && n > 0 ? memchr(bytes, EXCERPT_ESCAPE, n) : NULL;
 
 	return escape ? (size_t)(escape - bytes) : n;
 }
 
 /* Adds plain bytes and keeps the latest EXCERPT_BEFORE of all. */
-static void excerpt_remember(struct excerpt *x, const uint8_t *bytes, size_t len)
+static void excerpt_remember(struct excerpt *excerpt, const uint8_t *bytes, size_t len)
 {
-	size_t keep = len < EXCERPT_BEFORE ? EXCERPT_BEFORE - len : 0, drop = x->len > keep ? x->len - keep : 0;
+	size_t keep = len < EXCERPT_BEFORE ? EXCERPT_BEFORE - len : 0,
+	    drop = excerpt->len > keep ? excerpt->len - keep : 0;
 
-	memmove(x->bytes, x->bytes + drop, x->len - drop);
-	x->len -= drop;
-	x->offset += drop;
+	memmove(excerpt->bytes, excerpt->bytes + drop, excerpt->len - drop);
+	excerpt->len -= drop;
+	excerpt->offset += drop;
 	if (len > EXCERPT_BEFORE) {
-		x->offset += len - EXCERPT_BEFORE;
+		excerpt->offset += len - EXCERPT_BEFORE;
 		bytes += len - EXCERPT_BEFORE;
 		len = EXCERPT_BEFORE;
 	}
-	memcpy(x->bytes + x->len, bytes, len);
-	x->len += len;
+	memcpy(excerpt->bytes + excerpt->len, bytes, len);
+	excerpt->len += len;
 }
 
-static void excerpt_append(struct excerpt *x, const uint8_t *bytes, size_t len)
+static void excerpt_append(struct excerpt *excerpt, const uint8_t *bytes, size_t len)
 {
-	size_t room = x->first + EXCERPT_AFTER - x->len;
+	size_t room = excerpt->first + EXCERPT_AFTER - excerpt->len;
 
 	if (len > room)
 		len = room;
-	memcpy(x->bytes + x->len, bytes, len);
-	x->len += len;
+	memcpy(excerpt->bytes + excerpt->len, bytes, len);
+	excerpt->len += len;
 }
 
-void excerpt_feed(struct excerpt *x, const uint8_t *bytes, size_t len)
+void excerpt_feed(struct excerpt *excerpt, const uint8_t *bytes, size_t len)
 {
 	size_t plain;
 
 	if (len == 0)
 		return;
-	if (!x->found) {
-		plain = excerpt_plain(x, bytes, len);
-		excerpt_remember(x, bytes, plain);
+	if (!excerpt->found) {
+		plain = excerpt_plain(excerpt, bytes, len);
+		excerpt_remember(excerpt, bytes, plain);
 		bytes += plain;
 		len -= plain;
-		x->found = len > 0;
-		x->first = x->len;
+		excerpt->found = len > 0;
+		excerpt->first = excerpt->len;
 	}
-	if (x->found && len > 0)
-		excerpt_append(x, bytes, len);
+	if (excerpt->found && len > 0)
+		excerpt_append(excerpt, bytes, len);
 }
 
-void excerpt_at(struct excerpt *x, const uint8_t *bytes, size_t len, size_t at)
+void excerpt_at(struct excerpt *excerpt, const uint8_t *bytes, size_t len, size_t at)
 {
-	*x = (struct excerpt){ .escapes = x->escapes, .found = at < len };
-	excerpt_remember(x, bytes, at);
-	x->first = x->len;
-	excerpt_append(x, bytes + at, len - at);
+	*excerpt = (struct excerpt){ .escapes = excerpt->escapes, .found = at < len };
+	excerpt_remember(excerpt, bytes, at);
+	excerpt->first = excerpt->len;
+	excerpt_append(excerpt, bytes + at, len - at);
 }
 
-size_t excerpt_line(const struct excerpt *x)
+size_t excerpt_line(const struct excerpt *excerpt)
 {
-	size_t at = x->first;
+	size_t at = excerpt->first;
 
-	while (at > 0 && x->bytes[at - 1] != '\n')
+	while (at > 0 && excerpt->bytes[at - 1] != '\n')
 		at--;
 	return at;
 }

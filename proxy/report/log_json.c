@@ -8,36 +8,36 @@
 
 enum { LOG_JSON_DEPTH = 64 };
 
-static void json_skip_space(struct log_json *j)
+static void json_skip_space(struct log_json *out)
 {
-	while (j->at < j->end && strchr(" \t\r\n", *j->at) && *j->at)
-		j->at++;
+	while (out->at < out->end && strchr(" \t\r\n", *out->at) && *out->at)
+		out->at++;
 }
 
-static bool json_take(struct log_json *j, char c)
+static bool json_take(struct log_json *out, char c)
 {
-	json_skip_space(j);
-	if (j->at == j->end || *j->at != c)
+	json_skip_space(out);
+	if (out->at == out->end || *out->at != c)
 		return false;
-	j->at++;
+	out->at++;
 	return true;
 }
 
-static bool json_fail(struct log_json *j)
+static bool json_fail(struct log_json *out)
 {
-	j->failed = true;
+	out->failed = true;
 	return false;
 }
 
 /* Four hexadecimal digits. -1: there are none. */
-static int32_t json_unit(struct log_json *j)
+static int32_t json_unit(struct log_json *out)
 {
 	int32_t unit = 0;
 
-	if (j->end - j->at < 4)
+	if (out->end - out->at < 4)
 		return -1;
 	for (int i = 0; i < 4; i++) {
-		char c = *j->at++, lower = (char)(c | 32);
+		char c = *out->at++, lower = (char)(c | 32);
 
 		if (c >= '0' && c <= '9')
 			unit = unit * 16 + (c - '0');
@@ -50,16 +50,16 @@ static int32_t json_unit(struct log_json *j)
 }
 
 /* The character of \uXXXX, or of two that are a surrogate pair; what is none is U+FFFD. -1: malformed. */
-static int32_t json_escaped(struct log_json *j)
+static int32_t json_escaped(struct log_json *out)
 {
-	int32_t high = json_unit(j), low;
+	int32_t high = json_unit(out), low;
 
 	if (high < 0 || high < 0xd800 || high > 0xdfff)
 		return high;
-	if (high > 0xdbff || j->end - j->at < 6 || j->at[0] != '\\' || j->at[1] != 'u')
+	if (high > 0xdbff || out->end - out->at < 6 || out->at[0] != '\\' || out->at[1] != 'u')
 		return 0xfffd;
-	j->at += 2;
-	low = json_unit(j);
+	out->at += 2;
+	low = json_unit(out);
 	if (low < 0)
 		return -1;
 	return low < 0xdc00 || low > 0xdfff ? 0xfffd : 0x10000 + ((high - 0xd800) << 10) + (low - 0xdc00);
@@ -70,18 +70,18 @@ struct json_room {
 	size_t len, cap;
 };
 
-static void json_put(struct json_room *r, const void *bytes, size_t len)
+static void json_put(struct json_room *room, const void *bytes, size_t len)
 {
-	if (r->cap - r->len <= len)
-		r->cap = r->len + 1;    /* cut: nothing that follows has room, either */
+	if (room->cap - room->len <= len)
+		room->cap = room->len + 1;    /* cut: nothing that follows has room, either */
 	else {
-		memcpy(r->at + r->len, bytes, len);
-		r->len += len;
+		memcpy(room->at + room->len, bytes, len);
+		room->len += len;
 	}
 }
 
 /* Takes what stands behind a backslash. */
-static bool json_escape(struct log_json *j, struct json_room *r)
+static bool json_escape(struct log_json *out, struct json_room *room)
 {
 	static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
 	const char *found;
@@ -89,111 +89,111 @@ static bool json_escape(struct log_json *j, struct json_room *r)
 	int32_t c;
 	char e;
 
-	if (j->at == j->end)
-		return json_fail(j);
-	e = *j->at++;
+	if (out->at == out->end)
+		return json_fail(out);
+	e = *out->at++;
 	if (e != 'u') {
 		found = e ? strchr(from, e) : NULL;
 		if (!found)
-			return json_fail(j);
-		json_put(r, &to[found - from], 1);
+			return json_fail(out);
+		json_put(room, &to[found - from], 1);
 		return true;
 	}
-	if ((c = json_escaped(j)) < 0)
-		return json_fail(j);
-	json_put(r, bytes, utf8_encode(c ? (uint32_t)c : 0xfffd, bytes));
+	if ((c = json_escaped(out)) < 0)
+		return json_fail(out);
+	json_put(room, bytes, utf8_encode(c ? (uint32_t)c : 0xfffd, bytes));
 	return true;
 }
 
 /* Takes a string behind its first quote. */
-static bool json_take_string(struct log_json *j, char *room, size_t cap)
+static bool json_take_string(struct log_json *out, char *room, size_t cap)
 {
 	struct json_room r = { room, 0, cap };
 
-	while (j->at < j->end && *j->at != '"') {
-		char c = *j->at++;
+	while (out->at < out->end && *out->at != '"') {
+		char c = *out->at++;
 
 		if ((unsigned char)c < 0x20)
-			return json_fail(j);
+			return json_fail(out);
 		if (c != '\\')
 			json_put(&r, &c, 1);
-		else if (!json_escape(j, &r))
+		else if (!json_escape(out, &r))
 			return false;
 	}
 	room[r.len] = '\0';
-	return json_take(j, '"') || json_fail(j);
+	return json_take(out, '"') || json_fail(out);
 }
 
 /* Steps over a list or an object behind its first bracket. */
-static bool json_skip_nested(struct log_json *j)
+static bool json_skip_nested(struct log_json *out)
 {
 	char ignored[1];
 	int depth = 1;
 
-	while (depth > 0 && j->at < j->end && depth < LOG_JSON_DEPTH) {
-		char c = *j->at++;
+	while (depth > 0 && out->at < out->end && depth < LOG_JSON_DEPTH) {
+		char c = *out->at++;
 
-		if (c == '"' && !json_take_string(j, ignored, sizeof ignored))
+		if (c == '"' && !json_take_string(out, ignored, sizeof ignored))
 			return false;
 		depth += c == '{' || c == '[' ? 1 : c == '}' || c == ']' ? -1 : 0;
 	}
-	return depth == 0 || json_fail(j);
+	return depth == 0 || json_fail(out);
 }
 
 /* Takes a number, true, false or null. */
-static bool json_take_word(struct log_json *j)
+static bool json_take_word(struct log_json *out)
 {
-	struct json_room r = { j->value, 0, sizeof j->value };
+	struct json_room r = { out->value, 0, sizeof out->value };
 
-	while (j->at < j->end && *j->at && !strchr(",}] \t\r\n\"{[:", *j->at))
-		json_put(&r, j->at++, 1);
-	j->value[r.len] = '\0';
+	while (out->at < out->end && *out->at && !strchr(",}] \t\r\n\"{[:", *out->at))
+		json_put(&r, out->at++, 1);
+	out->value[r.len] = '\0';
 	if (r.len == 0)
-		return json_fail(j);
-	if (strcmp(j->value, "null") == 0)
-		j->value[0] = '\0';
+		return json_fail(out);
+	if (strcmp(out->value, "null") == 0)
+		out->value[0] = '\0';
 	return true;
 }
 
-static bool json_take_value(struct log_json *j)
+static bool json_take_value(struct log_json *out)
 {
-	j->value[0] = '\0';
-	json_skip_space(j);
-	if (j->at == j->end)
-		return json_fail(j);
-	switch (*j->at) {
+	out->value[0] = '\0';
+	json_skip_space(out);
+	if (out->at == out->end)
+		return json_fail(out);
+	switch (*out->at) {
 	case '"':
-		j->at++;
-		return json_take_string(j, j->value, sizeof j->value);
+		out->at++;
+		return json_take_string(out, out->value, sizeof out->value);
 	case '{':
 	case '[':
-		j->at++;
-		return json_skip_nested(j);
+		out->at++;
+		return json_skip_nested(out);
 	default:
-		return json_take_word(j);
+		return json_take_word(out);
 	}
 }
 
 /* Takes the end of the object, behind which nothing may stand. */
-static bool json_end(struct log_json *j)
+static bool json_end(struct log_json *out)
 {
-	json_skip_space(j);
-	j->failed = j->failed || j->at != j->end;
+	json_skip_space(out);
+	out->failed = out->failed || out->at != out->end;
 	return false;
 }
 
-bool log_json_next(struct log_json *j)
+bool log_json_next(struct log_json *out)
 {
-	if (j->failed)
+	if (out->failed)
 		return false;
-	if (!j->begun && !json_take(j, '{'))
-		return json_fail(j);
-	if (json_take(j, '}'))
-		return json_end(j);
-	if (j->begun && !json_take(j, ','))
-		return json_fail(j);
-	j->begun = true;
-	if (!json_take(j, '"') || !json_take_string(j, j->key, sizeof j->key) || !json_take(j, ':'))
-		return json_fail(j);
-	return json_take_value(j);
+	if (!out->begun && !json_take(out, '{'))
+		return json_fail(out);
+	if (json_take(out, '}'))
+		return json_end(out);
+	if (out->begun && !json_take(out, ','))
+		return json_fail(out);
+	out->begun = true;
+	if (!json_take(out, '"') || !json_take_string(out, out->key, sizeof out->key) || !json_take(out, ':'))
+		return json_fail(out);
+	return json_take_value(out);
 }

@@ -75,9 +75,9 @@ static void log_text(char *room, size_t cap, const char *text, size_t len)
 }
 
 /* Sets a field. False: its value is none for it. */
-static bool log_set(struct log_line *l, size_t i, const char *text, size_t len)
+static bool log_set(struct log_line *line, size_t i, const char *text, size_t len)
 {
-	char *to = (char *)l + log_fields[i].at;
+	char *to = (char *)line + log_fields[i].at;
 	uint64_t n;
 
 	switch (log_fields[i].kind) {
@@ -87,7 +87,7 @@ static bool log_set(struct log_line *l, size_t i, const char *text, size_t len)
 	case LOG_STATUS:
 		if (!log_number(text, len, 9999, &n))
 			return false;
-		l->status = (unsigned)n;
+		line->status = (unsigned)n;
 		return true;
 	case LOG_COUNT:
 		return log_number(text, len, UINT64_MAX / 16, (uint64_t *)(void *)to);
@@ -97,7 +97,7 @@ static bool log_set(struct log_line *l, size_t i, const char *text, size_t len)
 
 /* ---- text ---- */
 
-static bool log_set_word(struct log_line *l, int position, const char *word, size_t len)
+static bool log_set_word(struct log_line *line, int position, const char *word, size_t len)
 {
 	const char *sign = memchr(word, '=', len);
 
@@ -106,20 +106,20 @@ static bool log_set_word(struct log_line *l, int position, const char *word, siz
 
 		if (position < LOG_POSITIONS ? log_fields[i].position == position :
 		    log_fields[i].position < 0 && sign == word + name && !memcmp(word, log_fields[i].name, name))
-			return position < LOG_POSITIONS ? log_set(l, i, word, len) :
-			                                  log_set(l, i, sign + 1, len - name - 1);
+			return position < LOG_POSITIONS ? log_set(line, i, word, len) :
+			    log_set(line, i, sign + 1, len - name - 1);
 	}
 	return true;
 }
 
-static bool log_read_text(struct log_line *l, const char *at, const char *end)
+static bool log_read_text(struct log_line *line, const char *at, const char *end)
 {
 	int position = 0;
 
 	for (; at < end; position++) {
 		const char *blank = memchr(at, ' ', (size_t)(end - at)), *stop = blank ? blank : end;
 
-		if (stop == at || !log_set_word(l, position, at, (size_t)(stop - at)))
+		if (stop == at || !log_set_word(line, position, at, (size_t)(stop - at)))
 			return false;
 		at = blank ? stop + 1 : end;
 	}
@@ -128,26 +128,26 @@ static bool log_read_text(struct log_line *l, const char *at, const char *end)
 
 /* ---- JSON ---- */
 
-static bool log_read_json(struct log_line *l, const char *at, const char *end)
+static bool log_read_json(struct log_line *line, const char *at, const char *end)
 {
 	struct log_json j = { .at = at, .end = end };
 
 	while (log_json_next(&j))
 		for (size_t i = 0; i < LOG_FIELDS; i++)
 			if (j.value[0] && strcmp(j.key, log_fields[i].name) == 0 &&
-			    !log_set(l, i, j.value, strlen(j.value)))
+			    !log_set(line, i, j.value, strlen(j.value)))
 				return false;
-	return !j.failed && l->target[0] && (l->method[0] || l->requests);
+	return !j.failed && line->target[0] && (line->method[0] || line->requests);
 }
 
-bool log_line_read(struct log_line *l, const char *line, size_t len)
+bool log_line_read(struct log_line *out, const char *line, size_t len)
 {
 	while (len > 0 && (line[len - 1] == '\n' || line[len - 1] == '\r'))
 		len--;
-	memset(l, 0, sizeof *l);
+	memset(out, 0, sizeof *out);
 	if (len == 0 || len > LOG_LINE_MAX || memchr(line, '\0', len))
 		return false;
-	return *line == '{' ? log_read_json(l, line, line + len) : log_read_text(l, line, line + len);
+	return *line == '{' ? log_read_json(out, line, line + len) : log_read_text(out, line, line + len);
 }
 
 /* ---- other formats ---- */
@@ -190,48 +190,48 @@ bool log_line_is_combined(const char *line, size_t len)
 
 /* ---- what it means ---- */
 
-bool log_line_is_mislabelled(const struct log_line *l)
+bool log_line_is_mislabelled(const struct log_line *line)
 {
-	return l->was[0] && strcmp(l->was, l->charset) != 0;
+	return line->was[0] && strcmp(line->was, line->charset) != 0;
 }
 
 /* Failures of the publisher's: what a client did wrong, and what utfeed refuses, is none. */
-bool log_line_is_error(const struct log_line *l)
+bool log_line_is_error(const struct log_line *line)
 {
-	if (l->requests)
-		return l->errors > 0;
-	return l->status == 404 || l->status == 410 || l->status >= 500 || strcmp(l->end, "cut") == 0;
+	if (line->requests)
+		return line->errors > 0;
+	return line->status == 404 || line->status == 410 || line->status >= 500 || strcmp(line->end, "cut") == 0;
 }
 
 /* "2026-11-21T04:34:26.545Z"; the shape is checked before the numbers are read. */
-uint64_t log_line_time(const struct log_line *l)
+uint64_t log_line_time(const struct log_line *line)
 {
 	static const char shape[] = "0000-00-00T00:00:00";
 	struct tm tm = { 0 };
 	time_t t;
 
 	for (size_t i = 0; shape[i]; i++)
-		if (shape[i] == '0' ? l->time[i] < '0' || l->time[i] > '9' : l->time[i] != shape[i])
+		if (shape[i] == '0' ? line->time[i] < '0' || line->time[i] > '9' : line->time[i] != shape[i])
 			return 0;
-	tm.tm_year = atoi(l->time) - 1900;
-	tm.tm_mon = atoi(l->time + 5) - 1;
-	tm.tm_mday = atoi(l->time + 8);
-	tm.tm_hour = atoi(l->time + 11);
-	tm.tm_min = atoi(l->time + 14);
-	tm.tm_sec = atoi(l->time + 17);
+	tm.tm_year = atoi(line->time) - 1900;
+	tm.tm_mon = atoi(line->time + 5) - 1;
+	tm.tm_mday = atoi(line->time + 8);
+	tm.tm_hour = atoi(line->time + 11);
+	tm.tm_min = atoi(line->time + 14);
+	tm.tm_sec = atoi(line->time + 17);
 	t = timegm(&tm);
 	return t > 0 ? (uint64_t)t : 0;
 }
 
-bool log_line_saves(const struct log_line *l)
+bool log_line_saves(const struct log_line *line)
 {
-	return strcmp(l->cache, "hit") == 0 || strcmp(l->collapsed, "true") == 0 ||
-	    (*l->cache && *l->kept && !*l->origin);
+	return strcmp(line->cache, "hit") == 0 || strcmp(line->collapsed, "true") == 0 ||
+	    (*line->cache && *line->kept && !*line->origin);
 }
 
-bool log_line_counts(const struct log_line *l)
+bool log_line_counts(const struct log_line *line)
 {
-	return strcmp(l->method, "CONNECT") != 0 && (l->charset[0] || log_line_is_error(l));
+	return strcmp(line->method, "CONNECT") != 0 && (line->charset[0] || log_line_is_error(line));
 }
 
 /* Undoes percent-encoding, but for what would be a control character. */
@@ -301,19 +301,19 @@ static bool log_is_named(const char *host)
 	return *host != '[' && strspn(host, "0123456789.") < len;
 }
 
-void log_line_publisher(const struct log_line *l, char publisher[LOG_PUBLISHER_MAX], char feed[LOG_FEED_MAX])
+void log_line_publisher(const struct log_line *line, char publisher[LOG_PUBLISHER_MAX], char feed[LOG_FEED_MAX])
 {
-	const char *name = l->host[0] ? l->host : log_is_named(l->origin) ? l->origin : NULL;
+	const char *name = line->host[0] ? line->host : log_is_named(line->origin) ? line->origin : NULL;
 
-	if (log_find_url(l->target, feed)) {
+	if (log_find_url(line->target, feed)) {
 		log_host(feed, publisher);
 		return;
 	}
-	log_text(feed, LOG_FEED_MAX, l->target, strlen(l->target));
+	log_text(feed, LOG_FEED_MAX, line->target, strlen(line->target));
 	if (name)
 		log_lower(publisher, name, strlen(name));
 	else
-		log_text(publisher, LOG_PUBLISHER_MAX, l->route, strlen(l->route));
+		log_text(publisher, LOG_PUBLISHER_MAX, line->route, strlen(line->route));
 	if (!*publisher)
 		log_text(publisher, LOG_PUBLISHER_MAX, "(no host)", strlen("(no host)"));
 }

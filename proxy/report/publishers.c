@@ -11,34 +11,34 @@ enum { PUBLISHERS_BUCKETS = 1 << 17 };
 
 struct publishers *publishers_new(void)
 {
-	struct publishers *p = calloc(1, sizeof *p);
+	struct publishers *publishers = calloc(1, sizeof *publishers);
 
-	if (!p)
+	if (!publishers)
 		return NULL;
-	p->all = calloc(PUBLISHERS_FEEDS_MAX, sizeof(struct publisher *));
-	p->feeds = calloc(PUBLISHERS_FEEDS_MAX, sizeof(struct publisher_feed *));
-	p->buckets = calloc(PUBLISHERS_BUCKETS, sizeof(struct publisher *));
-	p->feed_buckets = calloc(PUBLISHERS_BUCKETS, sizeof(struct publisher_feed *));
-	if (!p->all || !p->feeds || !p->buckets || !p->feed_buckets)
-		publishers_free(&p);
-	return p;
+	publishers->all = calloc(PUBLISHERS_FEEDS_MAX, sizeof(struct publisher *));
+	publishers->feeds = calloc(PUBLISHERS_FEEDS_MAX, sizeof(struct publisher_feed *));
+	publishers->buckets = calloc(PUBLISHERS_BUCKETS, sizeof(struct publisher *));
+	publishers->feed_buckets = calloc(PUBLISHERS_BUCKETS, sizeof(struct publisher_feed *));
+	if (!publishers->all || !publishers->feeds || !publishers->buckets || !publishers->feed_buckets)
+		publishers_free(&publishers);
+	return publishers;
 }
 
 void publishers_free(struct publishers **pp)
 {
-	struct publishers *p = *pp;
+	struct publishers *publishers = *pp;
 
-	if (!p)
+	if (!publishers)
 		return;
-	for (size_t i = 0; i < p->n; i++)
-		free(p->all[i]);
-	for (size_t i = 0; i < p->n_feeds; i++)
-		free(p->feeds[i]);
-	free(p->all);
-	free(p->feeds);
-	free(p->buckets);
-	free(p->feed_buckets);
-	free(p);
+	for (size_t i = 0; i < publishers->n; i++)
+		free(publishers->all[i]);
+	for (size_t i = 0; i < publishers->n_feeds; i++)
+		free(publishers->feeds[i]);
+	free(publishers->all);
+	free(publishers->feeds);
+	free(publishers->buckets);
+	free(publishers->feed_buckets);
+	free(publishers);
 	*pp = NULL;
 }
 
@@ -47,16 +47,16 @@ static size_t publishers_bucket(const char *text)
 	return hash_keyed(text, strlen(text)) % PUBLISHERS_BUCKETS;
 }
 
-static bool publishers_has_room(const struct publishers *p, size_t more)
+static bool publishers_has_room(const struct publishers *publishers, size_t more)
 {
-	return p->n_feeds < PUBLISHERS_FEEDS_MAX && p->n < PUBLISHERS_FEEDS_MAX &&
-	    more <= PUBLISHERS_BYTES_MAX - p->bytes;
+	return publishers->n_feeds < PUBLISHERS_FEEDS_MAX && publishers->n < PUBLISHERS_FEEDS_MAX &&
+	    more <= PUBLISHERS_BYTES_MAX - publishers->bytes;
 }
 
 /* The publisher of that name, made where there is none yet. NULL: out of memory. */
-static struct publisher *publishers_find(struct publishers *p, const char *name)
+static struct publisher *publishers_find(struct publishers *publishers, const char *name)
 {
-	struct publisher **bucket = &p->buckets[publishers_bucket(name)], *one = *bucket;
+	struct publisher **bucket = &publishers->buckets[publishers_bucket(name)], *one = *bucket;
 	size_t size = sizeof *one + strlen(name) + 1;
 
 	while (one && strcmp(one->name, name) != 0)
@@ -65,111 +65,112 @@ static struct publisher *publishers_find(struct publishers *p, const char *name)
 		return one;
 	strcpy(one->name, name);
 	one->next = *bucket;
-	*bucket = p->all[p->n++] = one;
-	p->bytes += size;
+	*bucket = publishers->all[publishers->n++] = one;
+	publishers->bytes += size;
 	return one;
 }
 
-static struct publisher_feed *publishers_find_feed(struct publishers *p, size_t bucket, const char *name,
+static struct publisher_feed *publishers_find_feed(struct publishers *publishers, size_t bucket, const char *name,
     const char *url)
 {
-	struct publisher_feed *f = p->feed_buckets[bucket];
+	struct publisher_feed *feed = publishers->feed_buckets[bucket];
 
-	while (f && (strcmp(f->url, url) != 0 || strcmp(f->publisher->name, name) != 0))
-		f = f->next;
-	return f;
+	while (feed && (strcmp(feed->url, url) != 0 || strcmp(feed->publisher->name, name) != 0))
+		feed = feed->next;
+	return feed;
 }
 
 /* NULL: out of memory. */
-static struct publisher_feed *publishers_add_feed(struct publishers *p, size_t bucket, const char *name,
+static struct publisher_feed *publishers_add_feed(struct publishers *publishers, size_t bucket, const char *name,
     const char *url)
 {
 	size_t size = sizeof(struct publisher_feed) + strlen(url) + 1;
-	struct publisher *publisher = publishers_find(p, name);
-	struct publisher_feed *f = publisher ? calloc(1, size) : NULL;
+	struct publisher *publisher = publishers_find(publishers, name);
+	struct publisher_feed *feed = publisher ? calloc(1, size) : NULL;
 
-	if (!f)
+	if (!feed)
 		return NULL;
-	strcpy(f->url, url);
-	f->publisher = publisher;
-	f->next = p->feed_buckets[bucket];
-	p->feed_buckets[bucket] = p->feeds[p->n_feeds++] = f;
-	p->bytes += size;
-	return f;
+	strcpy(feed->url, url);
+	feed->publisher = publisher;
+	feed->next = publishers->feed_buckets[bucket];
+	publishers->feed_buckets[bucket] = publishers->feeds[publishers->n_feeds++] = feed;
+	publishers->bytes += size;
+	return feed;
 }
 
 /* A feed of /api/feeds tells what is so now. */
-static void publishers_note_listed(struct publisher_feed *f, const struct log_line *l)
+static void publishers_note_listed(struct publisher_feed *feed, const struct log_line *line)
 {
-	f->good = l->good;
-	f->kept_since = l->kept_since;
-	f->error_at = l->error_at;
-	memcpy(f->error, l->error, sizeof f->error);
-	f->paused_until = l->paused_until;
-	f->next_fetch = l->next_fetch;
-	f->saved = l->saved;
+	feed->good = line->good;
+	feed->kept_since = line->kept_since;
+	feed->error_at = line->error_at;
+	memcpy(feed->error, line->error, sizeof feed->error);
+	feed->paused_until = line->paused_until;
+	feed->next_fetch = line->next_fetch;
+	feed->saved = line->saved;
 }
 
-static void publishers_note_origin(struct publisher_feed *f, const struct log_line *l)
+static void publishers_note_origin(struct publisher_feed *feed, const struct log_line *line)
 {
-	uint64_t at = log_line_time(l);
+	uint64_t at = log_line_time(line);
 
-	f->saved += log_line_saves(l);
-	if (!l->kept[0] && !log_line_is_error(l)) {
-		f->good = at;
-		f->kept_since = 0;
+	feed->saved += log_line_saves(line);
+	if (!line->kept[0] && !log_line_is_error(line)) {
+		feed->good = at;
+		feed->kept_since = 0;
 		return;
 	}
-	f->error_at = at;
-	if (l->kept[0]) {
-		memcpy(f->error, l->kept, sizeof f->error);
-		f->kept_since = f->kept_since ? f->kept_since : at;
+	feed->error_at = at;
+	if (line->kept[0]) {
+		memcpy(feed->error, line->kept, sizeof feed->error);
+		feed->kept_since = feed->kept_since ? feed->kept_since : at;
 		return;
 	}
-	f->kept_since = 0;
-	snprintf(f->error, sizeof f->error, "%u", l->status);
+	feed->kept_since = 0;
+	snprintf(feed->error, sizeof feed->error, "%u", line->status);
 }
 
 /* An error says nothing of the feed's labels, so these stay as they were. */
-static void publishers_note(struct publisher_feed *f, const struct log_line *l)
+static void publishers_note(struct publisher_feed *feed, const struct log_line *line)
 {
-	f->requests += l->requests ? l->requests : 1;
-	f->errors += l->requests ? l->errors : log_line_is_error(l);
-	(l->requests ? publishers_note_listed : publishers_note_origin)(f, l);
-	if (!l->charset[0])
+	feed->requests += line->requests ? line->requests : 1;
+	feed->errors += line->requests ? line->errors : log_line_is_error(line);
+	(line->requests ? publishers_note_listed : publishers_note_origin)(feed, line);
+	if (!line->charset[0])
 		return;
-	memcpy(f->charset, l->charset, sizeof f->charset);
-	memcpy(f->was, l->was, sizeof f->was);
-	f->mislabelled = log_line_is_mislabelled(l);
-	f->repairs = l->repairs;
-	f->malformed = l->malformed;
+	memcpy(feed->charset, line->charset, sizeof feed->charset);
+	memcpy(feed->was, line->was, sizeof feed->was);
+	feed->mislabelled = log_line_is_mislabelled(line);
+	feed->repairs = line->repairs;
+	feed->malformed = line->malformed;
 }
 
-int publishers_take(struct publishers *p, const char *line, size_t len)
+int publishers_take(struct publishers *publishers, const char *line, size_t len)
 {
 	char name[LOG_PUBLISHER_MAX], url[LOG_FEED_MAX];
-	struct publisher_feed *f;
+	struct publisher_feed *feed;
 	struct log_line l;
 	size_t bucket;
 
-	p->lines++;
+	publishers->lines++;
 	if (!log_line_read(&l, line, len)) {
-		p->unread++;
-		p->combined += log_line_is_combined(line, len);
+		publishers->unread++;
+		publishers->combined += log_line_is_combined(line, len);
 		return 0;
 	}
 	if (!log_line_counts(&l))
 		return 0;
 	log_line_publisher(&l, name, url);
 	bucket = publishers_bucket(url);
-	f = publishers_find_feed(p, bucket, name, url);
-	if (!f && !publishers_has_room(p, sizeof(struct publisher) + sizeof *f + strlen(name) + strlen(url) + 2)) {
-		p->left_out++;
+	feed = publishers_find_feed(publishers, bucket, name, url);
+	if (!feed && !publishers_has_room(publishers,
+	    sizeof(struct publisher) + sizeof *feed + strlen(name) + strlen(url) + 2)) {
+		publishers->left_out++;
 		return 0;
 	}
-	if (!f && !(f = publishers_add_feed(p, bucket, name, url)))
+	if (!feed && !(feed = publishers_add_feed(publishers, bucket, name, url)))
 		return -1;
-	publishers_note(f, &l);
+	publishers_note(feed, &l);
 	return 0;
 }
 
@@ -211,32 +212,32 @@ static int feed_order(const void *left, const void *right)
 	return order ? order : strcmp(a->url, b->url);
 }
 
-void publishers_sort(struct publishers *p)
+void publishers_sort(struct publishers *publishers)
 {
-	for (size_t i = 0; i < p->n_feeds; i++) {
-		const struct publisher_feed *f = p->feeds[i];
-		struct publisher *one = f->publisher;
+	for (size_t i = 0; i < publishers->n_feeds; i++) {
+		const struct publisher_feed *feed = publishers->feeds[i];
+		struct publisher *one = feed->publisher;
 
 		one->feeds++;
-		one->bad += publisher_feed_is_bad(f);
-		one->mislabelled += f->mislabelled;
-		one->requests += f->requests;
-		one->errors += f->errors;
-		one->repairs += f->repairs;
-		one->malformed += f->malformed;
+		one->bad += publisher_feed_is_bad(feed);
+		one->mislabelled += feed->mislabelled;
+		one->requests += feed->requests;
+		one->errors += feed->errors;
+		one->repairs += feed->repairs;
+		one->malformed += feed->malformed;
 	}
-	qsort(p->all, p->n, sizeof p->all[0], publisher_order);
-	qsort(p->feeds, p->n_feeds, sizeof p->feeds[0], feed_order);
+	qsort(publishers->all, publishers->n, sizeof publishers->all[0], publisher_order);
+	qsort(publishers->feeds, publishers->n_feeds, sizeof publishers->feeds[0], feed_order);
 }
 
-bool publisher_is_bad(const struct publisher *p)
+bool publisher_is_bad(const struct publisher *publisher)
 {
-	return p->bad > 0;
+	return publisher->bad > 0;
 }
 
-bool publisher_feed_is_bad(const struct publisher_feed *f)
+bool publisher_feed_is_bad(const struct publisher_feed *feed)
 {
-	uint64_t expected = strcmp(f->charset, "utf-8") != 0;
+	uint64_t expected = strcmp(feed->charset, "utf-8") != 0;
 
-	return f->mislabelled || f->repairs > expected || f->malformed || f->errors || f->kept_since;
+	return feed->mislabelled || feed->repairs > expected || feed->malformed || feed->errors || feed->kept_since;
 }

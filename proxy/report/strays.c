@@ -11,22 +11,22 @@
 
 /* ---- both streams ---- */
 
-static void key_ascii(struct stray_key *k, uint8_t c)
+static void key_ascii(struct stray_key *key, uint8_t c)
 {
 	bool edge = c == '<' || c == '>';
 
-	k->edges += edge;
-	k->ascii = edge ? 0 : k->ascii + 1;
-	k->runs = edge ? 0 : k->runs;
-	k->run = 0;
-	k->hash = FNV_START;
+	key->edges += edge;
+	key->ascii = edge ? 0 : key->ascii + 1;
+	key->runs = edge ? 0 : key->runs;
+	key->run = 0;
+	key->hash = FNV_START;
 }
 
-static void key_beyond(struct stray_key *k, uint8_t byte)
+static void key_beyond(struct stray_key *key, uint8_t byte)
 {
-	k->runs += k->run == 0;
-	k->hash = ((k->run == 0 ? FNV_START : k->hash) ^ byte) * FNV_PRIME;
-	k->run++;
+	key->runs += key->run == 0;
+	key->hash = ((key->run == 0 ? FNV_START : key->hash) ^ byte) * FNV_PRIME;
+	key->run++;
 }
 
 static bool key_is(const struct stray_key *a, const struct stray_key *b)
@@ -44,47 +44,47 @@ static bool key_passed(const struct stray_key *now, const struct stray_key *plac
 /* ---- the body ---- */
 
 /* Line ends are LF, CR and CR LF. */
-static void count_line(struct strays *s, uint8_t c)
+static void count_line(struct strays *strays, uint8_t c)
 {
-	s->line += c == '\r' || (c == '\n' && !s->returned);
-	s->returned = c == '\r';
+	strays->line += c == '\r' || (c == '\n' && !strays->returned);
+	strays->returned = c == '\r';
 }
 
-static struct stray *latest(struct strays *s)
+static struct stray *latest(struct strays *strays)
 {
-	return s->places <= STRAYS_SHOWN && s->n > 0 ? &s->first[s->n - 1] : NULL;
+	return strays->places <= STRAYS_SHOWN && strays->n > 0 ? &strays->first[strays->n - 1] : NULL;
 }
 
-static void close_place(struct strays *s, bool ends_run)
+static void close_place(struct strays *strays, bool ends_run)
 {
-	struct stray *place = s->open ? latest(s) : NULL;
+	struct stray *place = strays->open ? latest(strays) : NULL;
 
 	if (place)
 		place->ends_run = ends_run;
-	s->open = false;
+	strays->open = false;
 }
 
-static void open_place(struct strays *s)
+static void open_place(struct strays *strays)
 {
-	s->open = true;
-	s->places++;
-	if (s->n < STRAYS_SHOWN)
-		s->first[s->n++] = (struct stray){
-			.offset = s->offset, .line = s->line + 1, .key = s->in, .lost = s->tainted
+	strays->open = true;
+	strays->places++;
+	if (strays->n < STRAYS_SHOWN)
+		strays->first[strays->n++] = (struct stray){
+			.offset = strays->offset, .line = strays->line + 1, .key = strays->in, .lost = strays->tainted
 		};
-	s->tainted = true;
+	strays->tainted = true;
 }
 
-static void take_stray(struct strays *s, const uint8_t *bytes, const struct utf8_fault *fault)
+static void take_stray(struct strays *strays, const uint8_t *bytes, const struct utf8_fault *fault)
 {
 	struct stray *place;
 
-	if (!s->open)
-		open_place(s);
-	s->bytes += fault->len;
+	if (!strays->open)
+		open_place(strays);
+	strays->bytes += fault->len;
 	if (fault->kind != FAULT_NUL)
-		key_beyond(&s->in, bytes[0]);
-	if (!(place = latest(s)))
+		key_beyond(&strays->in, bytes[0]);
+	if (!(place = latest(strays)))
 		return;
 	for (size_t i = 0; i < fault->len; i++, place->len++)
 		if (place->len < STRAY_BYTES)
@@ -92,99 +92,99 @@ static void take_stray(struct strays *s, const uint8_t *bytes, const struct utf8
 	place->characters += fault->kind != FAULT_NUL;
 }
 
-static void take_pair(struct strays *s, const struct utf8_fault *fault)
+static void take_pair(struct strays *strays, const struct utf8_fault *fault)
 {
 	uint8_t character[4];
 	size_t len = utf8_encode(fault->character, character);
 
-	close_place(s, false);
-	s->pairs++;
+	close_place(strays, false);
+	strays->pairs++;
 	for (size_t i = 0; i < len; i++)
-		key_beyond(&s->in, character[i]);
+		key_beyond(&strays->in, character[i]);
 }
 
-static void take_valid(struct strays *s, const uint8_t *bytes, size_t len)
+static void take_valid(struct strays *strays, const uint8_t *bytes, size_t len)
 {
-	for (size_t i = 0; i < len; i++, s->offset++) {
-		close_place(s, bytes[i] < 0x80);
-		count_line(s, bytes[i]);
+	for (size_t i = 0; i < len; i++, strays->offset++) {
+		close_place(strays, bytes[i] < 0x80);
+		count_line(strays, bytes[i]);
 		if (bytes[i] < 0x80) {
-			key_ascii(&s->in, bytes[i]);
-			s->tainted = false;
+			key_ascii(&strays->in, bytes[i]);
+			strays->tainted = false;
 		} else {
-			key_beyond(&s->in, bytes[i]);
+			key_beyond(&strays->in, bytes[i]);
 		}
 	}
 }
 
-static size_t pass_on(struct strays *s, const uint8_t *bytes, size_t len)
+static size_t pass_on(struct strays *strays, const uint8_t *bytes, size_t len)
 {
-	if (s->stopped == 0)
-		s->stopped = s->sink.write(s->sink.arg, bytes, len);
+	if (strays->stopped == 0)
+		strays->stopped = strays->sink.write(strays->sink.arg, bytes, len);
 	return len;
 }
 
 /* Takes what stands at the start of the bytes. 0: only more of them tell what that is. */
-static size_t take_next(struct strays *s, const uint8_t *bytes, size_t len, bool complete)
+static size_t take_next(struct strays *strays, const uint8_t *bytes, size_t len, bool complete)
 {
 	size_t valid = utf8_valid_prefix(bytes, len);
 	struct utf8_fault fault;
 
 	if (valid > 0) {
-		take_valid(s, bytes, valid);
-		return pass_on(s, bytes, valid);
+		take_valid(strays, bytes, valid);
+		return pass_on(strays, bytes, valid);
 	}
 	fault = utf8_fault(bytes, len);
 	if (fault.incomplete && !complete)
 		return 0;
 	if (fault.kind == FAULT_PAIR)
-		take_pair(s, &fault);
+		take_pair(strays, &fault);
 	else
-		take_stray(s, bytes, &fault);
-	s->offset += fault.len;
-	s->returned = false;
-	return pass_on(s, bytes, fault.len);
+		take_stray(strays, bytes, &fault);
+	strays->offset += fault.len;
+	strays->returned = false;
+	return pass_on(strays, bytes, fault.len);
 }
 
 /* Takes the held bytes with those behind them; returns how many of the latter were taken. */
-static size_t take_held(struct strays *s, const uint8_t *bytes, size_t len)
+static size_t take_held(struct strays *strays, const uint8_t *bytes, size_t len)
 {
-	size_t room = sizeof s->held - s->n_held, more = len < room ? len : room, all = s->n_held + more;
+	size_t room = sizeof strays->held - strays->n_held, more = len < room ? len : room, all = strays->n_held + more;
 	size_t at = 0, took = 1;
 
-	memcpy(s->held + s->n_held, bytes, more);
-	while (at < s->n_held && (took = take_next(s, s->held + at, all - at, false)) > 0)
+	memcpy(strays->held + strays->n_held, bytes, more);
+	while (at < strays->n_held && (took = take_next(strays, strays->held + at, all - at, false)) > 0)
 		at += took;
 	if (took > 0) {
-		more = at - s->n_held;
-		s->n_held = 0;
+		more = at - strays->n_held;
+		strays->n_held = 0;
 		return more;
 	}
-	s->n_held = all - at;
-	memmove(s->held, s->held + at, s->n_held);
+	strays->n_held = all - at;
+	memmove(strays->held, strays->held + at, strays->n_held);
 	return more;
 }
 
-int strays_feed(struct strays *s, const uint8_t *bytes, size_t len)
+int strays_feed(struct strays *strays, const uint8_t *bytes, size_t len)
 {
-	size_t at = s->n_held > 0 ? take_held(s, bytes, len) : 0, took;
+	size_t at = strays->n_held > 0 ? take_held(strays, bytes, len) : 0, took;
 
-	while (at < len && (took = take_next(s, bytes + at, len - at, false)) > 0)
+	while (at < len && (took = take_next(strays, bytes + at, len - at, false)) > 0)
 		at += took;
-	memcpy(s->held + s->n_held, bytes + at, len - at);
-	s->n_held += len - at;
-	return s->stopped;
+	memcpy(strays->held + strays->n_held, bytes + at, len - at);
+	strays->n_held += len - at;
+	return strays->stopped;
 }
 
-int strays_end(struct strays *s)
+int strays_end(struct strays *strays)
 {
 	size_t at = 0;
 
-	while (at < s->n_held)
-		at += take_next(s, s->held + at, s->n_held - at, true);
-	s->n_held = 0;
-	close_place(s, true);
-	return s->stopped;
+	while (at < strays->n_held)
+		at += take_next(strays, strays->held + at, strays->n_held - at, true);
+	strays->n_held = 0;
+	close_place(strays, true);
+	return strays->stopped;
 }
 
 /* ---- the decoded text ---- */
@@ -198,33 +198,34 @@ static void take_text(struct stray *place, uint8_t byte)
 }
 
 /* Looks whether the decoded text has come to a place. beyond: a character beyond ASCII comes next. */
-static void find_place(struct strays *s, bool beyond)
+static void find_place(struct strays *strays, bool beyond)
 {
 	struct stray *place;
 
-	if (s->within)
+	if (strays->within)
 		return;
-	while (s->at < s->n && (s->first[s->at].lost || key_passed(&s->out, &s->first[s->at].key)))
-		s->at++;
-	place = s->at < s->n ? &s->first[s->at] : NULL;
-	s->within = place && key_is(&s->out, &place->key) && (beyond || place->characters == 0);
-	if (s->within)
+	while (strays->at < strays->n &&
+	    (strays->first[strays->at].lost || key_passed(&strays->out, &strays->first[strays->at].key)))
+		strays->at++;
+	place = strays->at < strays->n ? &strays->first[strays->at] : NULL;
+	strays->within = place && key_is(&strays->out, &place->key) && (beyond || place->characters == 0);
+	if (strays->within)
 		place->found = true;
 }
 
-void strays_feed_decoded(struct strays *s, const uint8_t *text, size_t len)
+void strays_feed_decoded(struct strays *strays, const uint8_t *text, size_t len)
 {
 	for (size_t i = 0; i < len; i++) {
-		find_place(s, text[i] >= 0x80);
-		if (s->within && text[i] >= 0x80)
-			take_text(&s->first[s->at], text[i]);
+		find_place(strays, text[i] >= 0x80);
+		if (strays->within && text[i] >= 0x80)
+			take_text(&strays->first[strays->at], text[i]);
 		if (text[i] >= 0x80) {
-			key_beyond(&s->out, text[i]);
+			key_beyond(&strays->out, text[i]);
 			continue;
 		}
-		s->at += s->within;
-		key_ascii(&s->out, text[i]);
-		s->within = false;
+		strays->at += strays->within;
+		key_ascii(&strays->out, text[i]);
+		strays->within = false;
 	}
 }
 
@@ -239,9 +240,9 @@ static void cut_text(struct stray *place)
 	place->text[at] = '\0';
 }
 
-void strays_finish(struct strays *s)
+void strays_finish(struct strays *strays)
 {
-	find_place(s, false);
-	for (size_t i = 0; i < s->n; i++)
-		cut_text(&s->first[i]);
+	find_place(strays, false);
+	for (size_t i = 0; i < strays->n; i++)
+		cut_text(&strays->first[i]);
 }

@@ -19,38 +19,39 @@ static void put_count(struct text *t, uint64_t n, const char *thing)
 
 /* What an XML parser or a decoder would not have taken. A byte order mark is right, and so is a declaration that only
  * names another encoding than utfeed's output. */
-static uint64_t count_repairs(const struct check_report *r)
+static uint64_t count_repairs(const struct check_report *report)
 {
-	uint64_t n = r->report->malformed + r->report->others + (r->strays ? r->strays->pairs : 0);
+	uint64_t n = report->report->malformed + report->report->others + (report->strays ? report->strays->pairs : 0);
 
 	for (int i = 0; i < REPAIR_COUNT; i++)
 		if (i != REPAIRED_BOM && i != REPAIRED_BASE && i != REPAIRED_DECLARATION)
-			n += r->report->repairs[i];
-	return n + (advice_holds(ADVICE_DECLARATION_MALFORMED, r) || advice_holds(ADVICE_DECLARATION_REPEATED, r));
+			n += report->report->repairs[i];
+	return n +
+	    (advice_holds(ADVICE_DECLARATION_MALFORMED, report) || advice_holds(ADVICE_DECLARATION_REPEATED, report));
 }
 
-static bool is_mislabelled(const struct check_report *r)
+static bool is_mislabelled(const struct check_report *report)
 {
 	static const enum advice labels[] = { ADVICE_HEADER_UNKNOWN, ADVICE_HEADER_WRONG, ADVICE_DECLARATION_UNKNOWN,
 		ADVICE_DECLARATION_WRONG, ADVICE_UNDECLARED };
 	bool any = false;
 
 	for (size_t i = 0; i < sizeof labels / sizeof labels[0]; i++)
-		any = any || advice_holds(labels[i], r);
+		any = any || advice_holds(labels[i], report);
 	return any;
 }
 
-static void put_not_feed(struct text *t, const struct check_report *r)
+static void put_not_feed(struct text *t, const struct check_report *report)
 {
-	const char *format = container_name(r->evidence->bytes, r->evidence->len);
+	const char *format = container_name(report->evidence->bytes, report->evidence->len);
 
 	text_puts(t, "it is not a feed");
 	if (format) {
 		text_puts(t, " but a file of the format ");
 		text_puts(t, format);
-	} else if (advice_holds(ADVICE_DOCUMENT, r)) {
+	} else if (advice_holds(ADVICE_DOCUMENT, report)) {
 		text_puts(t, " but another kind of document (");
-		check_put_peer(t, r->evidence->type.mime);
+		check_put_peer(t, report->evidence->type.mime);
 		text_puts(t, "), and utfeed does not change it");
 	}
 }
@@ -63,92 +64,92 @@ static const char *const untouched[] = {
 	[VREASON_DISABLED] = "utfeed does not read such responses",
 };
 
-static void put_untouched(struct text *t, const struct check_report *r)
+static void put_untouched(struct text *t, const struct check_report *report)
 {
-	enum verdict_reason reason = r->result->reason;
+	enum verdict_reason reason = report->result->reason;
 
-	if (reason == VREASON_STATUS && r->response) {
+	if (reason == VREASON_STATUS && report->response) {
 		text_puts(t, "the URL answers with status ");
-		text_number(t, r->response->status);
+		text_number(t, report->response->status);
 	} else if (reason < sizeof untouched / sizeof untouched[0] && untouched[reason]) {
 		text_puts(t, untouched[reason]);
 	} else {
-		put_not_feed(t, r);
+		put_not_feed(t, report);
 	}
 }
 
-static void put_fault(struct text *t, const struct check_report *r)
+static void put_fault(struct text *t, const struct check_report *report)
 {
-	uint64_t n = count_repairs(r);
+	uint64_t n = count_repairs(report);
 
 	text_puts(t, "it is not well-formed in line ");
-	text_number(t, r->fault_line);
+	text_number(t, report->fault_line);
 	if (n > 0) {
 		text_puts(t, ", even after ");
 		put_count(t, n, "repair");
 	}
 }
 
-static void put_readable(struct text *t, const struct check_report *r)
+static void put_readable(struct text *t, const struct check_report *report)
 {
-	uint64_t n = count_repairs(r);
+	uint64_t n = count_repairs(report);
 
 	if (n > 0) {
 		text_puts(t, "after ");
 		put_count(t, n, "repair");
-	} else if (is_mislabelled(r)) {
+	} else if (is_mislabelled(report)) {
 		text_puts(t, "under the right label");
-	} else if (advice_holds(ADVICE_GZIP, r)) {
+	} else if (advice_holds(ADVICE_GZIP, report)) {
 		text_puts(t, "after it is unpacked");
 	} else {
 		text_puts(t, "as it is");
 	}
 }
 
-static void put_answer(struct text *t, const struct check_report *r)
+static void put_answer(struct text *t, const struct check_report *report)
 {
-	bool is_error = r->result->kind == VERDICT_ERROR;
+	bool is_error = report->result->kind == VERDICT_ERROR;
 
-	text_puts(t, r->normalised && !r->fault ? "Readable: yes, " : "Readable: no: ");
+	text_puts(t, report->normalised && !report->fault ? "Readable: yes, " : "Readable: no: ");
 	if (is_error)
 		text_puts(t, "no encoding fits its bytes");
-	else if (!r->normalised)
-		put_untouched(t, r);
-	else if (r->fault)
-		put_fault(t, r);
+	else if (!report->normalised)
+		put_untouched(t, report);
+	else if (report->fault)
+		put_fault(t, report);
 	else
-		put_readable(t, r);
+		put_readable(t, report);
 	text_puts(t, ".");
 }
 
 /* ---- labelled and is ---- */
 
-static bool fits(const struct evidence_label *l, const struct check_report *r)
+static bool fits(const struct evidence_label *label, const struct check_report *report)
 {
-	return l->label && check_label_fits(l->label, r);
+	return label->label && check_label_fits(label->label, report);
 }
 
-static void put_label(struct text *t, const struct evidence_label *l)
+static void put_label(struct text *t, const struct evidence_label *label)
 {
-	if (l->label)
-		text_puts(t, l->label->text);
+	if (label->label)
+		text_puts(t, label->label->text);
 	else
-		check_put_peer(t, l->text);
+		check_put_peer(t, label->text);
 }
 
 /* Writes the things by which the feed differs from its encoding. */
-static void put_exceptions(struct text *t, const struct check_report *r)
+static void put_exceptions(struct text *t, const struct check_report *report)
 {
-	const struct normalise_report *told = r->report;
-	bool plain = r->strays && told->others == 0;
+	const struct normalise_report *told = report->report;
+	bool plain = report->strays && told->others == 0;
 	const struct {
 		uint64_t count;
 		const char *thing, *of, *what;
 	} all[] = {
 		{ told->others, "text", " in ",
-		    r->result->also != CS_NONE ? charset_name(r->result->also) : "another charset" },
-		{ plain ? r->strays->bytes : told->malformed, plain ? "byte" : "byte sequence", "", "" },
-		{ r->strays ? r->strays->pairs : 0, "pair", " of ", "surrogates (CESU-8)" },
+		    report->result->also != CS_NONE ? charset_name(report->result->also) : "another charset" },
+		{ plain ? report->strays->bytes : told->malformed, plain ? "byte" : "byte sequence", "", "" },
+		{ report->strays ? report->strays->pairs : 0, "pair", " of ", "surrogates (CESU-8)" },
 	};
 	unsigned left = (all[0].count > 0) + (all[1].count > 0) + (all[2].count > 0);
 	const char *before = " apart from ";
@@ -165,13 +166,14 @@ static void put_exceptions(struct text *t, const struct check_report *r)
 }
 
 /* Writes the declared encoding, if it differs from the label. */
-static void put_declared(struct text *t, const struct check_report *r, const struct evidence_label *label, bool right)
+static void put_declared(struct text *t, const struct check_report *report, const struct evidence_label *label,
+    bool right)
 {
-	const struct evidence_label *own = check_declared(r);
+	const struct evidence_label *own = check_declared(report);
 
-	if (!own->text[0] || (label && strcasecmp(own->text, label->text) == 0) || (right && fits(own, r))) {
+	if (!own->text[0] || (label && strcasecmp(own->text, label->text) == 0) || (right && fits(own, report))) {
 		text_puts(t, ".");
-	} else if (fits(own, r)) {
+	} else if (fits(own, report)) {
 		text_puts(t, ", as its XML declaration says.");
 	} else {
 		text_puts(t, ". Its XML declaration says ");
@@ -181,45 +183,45 @@ static void put_declared(struct text *t, const struct check_report *r, const str
 }
 
 /* Whether the bytes have characters that the label's own set lacks, though its charset is right. */
-static bool has_other_characters(const struct check_report *r)
+static bool has_other_characters(const struct check_report *report)
 {
-	const struct verdict *label = &r->verdicts[POLICY_RFC7303];
+	const struct verdict *label = &report->verdicts[POLICY_RFC7303];
 
-	return label->charset == r->result->charset && !check_agrees(r, POLICY_RFC7303);
+	return label->charset == report->result->charset && !check_agrees(report, POLICY_RFC7303);
 }
 
-static void put_labels(struct text *t, const struct check_report *r)
+static void put_labels(struct text *t, const struct check_report *report)
 {
-	const struct evidence_label *header = &r->evidence->CTEnc, *own = check_declared(r);
-	const struct evidence_label *label = header->text[0] || r->evidence->BOMEnc == CS_NONE ? header : NULL;
-	enum charset mark = label ? CS_NONE : r->evidence->BOMEnc;
+	const struct evidence_label *header = &report->evidence->CTEnc, *own = check_declared(report);
+	const struct evidence_label *label = header->text[0] || report->evidence->BOMEnc == CS_NONE ? header : NULL;
+	enum charset mark = label ? CS_NONE : report->evidence->BOMEnc;
 	bool right;
 
 	if (label && !label->text[0])
 		label = own;
-	right = !label || fits(label, r);
+	right = !label || fits(label, report);
 	text_puts(t, mark == CS_NONE && !label->text[0] ? " Not labelled" : " Labelled ");
 	if (label)
 		put_label(t, label);
 	else
 		text_puts(t, charset_name(mark));
 	text_puts(t, ", is ");
-	text_puts(t, label && right && !has_other_characters(r) ? label->label->text : r->result->named);
-	put_exceptions(t, r);
-	put_declared(t, r, label, right);
+	text_puts(t, label && right && !has_other_characters(report) ? label->label->text : report->result->named);
+	put_exceptions(t, report);
+	put_declared(t, report, label, right);
 }
 
 /* ---- what else there is ---- */
 
-static void put_more(struct text *t, const struct check_report *r)
+static void put_more(struct text *t, const struct check_report *report)
 {
-	const struct verdict *strict = &r->verdicts[POLICY_ROME_STRICT];
+	const struct verdict *strict = &report->verdicts[POLICY_ROME_STRICT];
 
-	if (r->damaged)
+	if (report->damaged)
 		text_puts(t, " Its gzip is damaged, and the rest is lost.");
-	else if (advice_holds(ADVICE_GZIP, r))
+	else if (advice_holds(ADVICE_GZIP, report))
 		text_puts(t, " It is gzip without a Content-Encoding.");
-	if (r->result->keeps_type)
+	if (report->result->keeps_type)
 		text_puts(t, " It is not a feed, and it keeps its type.");
 	if (strict->kind == VERDICT_ERROR) {
 		text_puts(t, " Strict readers refuse it (rome-strict: ");
@@ -228,11 +230,11 @@ static void put_more(struct text *t, const struct check_report *r)
 	}
 }
 
-void summary_text(struct text *t, const struct check_report *r)
+void summary_text(struct text *t, const struct check_report *report)
 {
-	put_answer(t, r);
-	if (!r->normalised)
+	put_answer(t, report);
+	if (!report->normalised)
 		return;
-	put_labels(t, r);
-	put_more(t, r);
+	put_labels(t, report);
+	put_more(t, report);
 }

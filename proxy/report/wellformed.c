@@ -12,39 +12,39 @@ struct wellformed {
 	unsigned long line;
 };
 
-static void record_fault(struct wellformed *w, const char *fault)
+static void record_fault(struct wellformed *wellformed, const char *fault)
 {
-	if (w->fault)
+	if (wellformed->fault)
 		return;
-	w->fault = fault;
-	w->line = (unsigned long)XML_GetCurrentLineNumber(w->parser);
+	wellformed->fault = fault;
+	wellformed->line = (unsigned long)XML_GetCurrentLineNumber(wellformed->parser);
 }
 
 static void XMLCALL on_entity(void *arg, const XML_Char *name, int is_parameter, const XML_Char *value,
     int value_length, const XML_Char *base, const XML_Char *system, const XML_Char *public, const XML_Char *notation)
 {
-	struct wellformed *w = arg;
+	struct wellformed *wellformed = arg;
 
 	(void)name, (void)is_parameter, (void)value, (void)value_length;
 	(void)base, (void)system, (void)public, (void)notation;
-	record_fault(w, "entity declarations are refused");
-	XML_StopParser(w->parser, XML_FALSE);
+	record_fault(wellformed, "entity declarations are refused");
+	XML_StopParser(wellformed->parser, XML_FALSE);
 }
 
 struct wellformed *wellformed_new(const char *encoding)
 {
-	struct wellformed *w = calloc(1, sizeof(*w));
+	struct wellformed *wellformed = calloc(1, sizeof(*wellformed));
 
-	if (!w)
+	if (!wellformed)
 		return NULL;
-	w->parser = XML_ParserCreate(encoding);
-	if (!w->parser) {
-		free(w);
+	wellformed->parser = XML_ParserCreate(encoding);
+	if (!wellformed->parser) {
+		free(wellformed);
 		return NULL;
 	}
-	XML_SetUserData(w->parser, w);
-	XML_SetEntityDeclHandler(w->parser, on_entity);
-	return w;
+	XML_SetUserData(wellformed->parser, wellformed);
+	XML_SetEntityDeclHandler(wellformed->parser, on_entity);
+	return wellformed;
 }
 
 void wellformed_free(struct wellformed **w)
@@ -55,36 +55,36 @@ void wellformed_free(struct wellformed **w)
 	*w = NULL;
 }
 
-static void wellformed_parse(struct wellformed *w, const uint8_t *bytes, size_t len, int final)
+static void wellformed_parse(struct wellformed *wellformed, const uint8_t *bytes, size_t len, int final)
 {
-	if (XML_Parse(w->parser, (const char *)bytes, (int)len, final) != XML_STATUS_OK)
-		record_fault(w, XML_ErrorString(XML_GetErrorCode(w->parser)));
+	if (XML_Parse(wellformed->parser, (const char *)bytes, (int)len, final) != XML_STATUS_OK)
+		record_fault(wellformed, XML_ErrorString(XML_GetErrorCode(wellformed->parser)));
 }
 
-void wellformed_feed(struct wellformed *w, const uint8_t *bytes, size_t len)
+void wellformed_feed(struct wellformed *wellformed, const uint8_t *bytes, size_t len)
 {
-	while (len > 0 && !w->fault) {
+	while (len > 0 && !wellformed->fault) {
 		size_t n = len < FEED_MAX ? len : FEED_MAX;
 
-		wellformed_parse(w, bytes, n, 0);
+		wellformed_parse(wellformed, bytes, n, 0);
 		bytes += n;
 		len -= n;
 	}
 }
 
-bool wellformed_finish(struct wellformed *w)
+bool wellformed_finish(struct wellformed *wellformed)
 {
-	if (!w->fault)
-		wellformed_parse(w, (const uint8_t *)"", 0, 1);
-	return !w->fault;
+	if (!wellformed->fault)
+		wellformed_parse(wellformed, (const uint8_t *)"", 0, 1);
+	return !wellformed->fault;
 }
 
-const char *wellformed_fault(const struct wellformed *w)
+const char *wellformed_fault(const struct wellformed *wellformed)
 {
-	return w->fault;
+	return wellformed->fault;
 }
 
-unsigned long wellformed_line(const struct wellformed *w)
+unsigned long wellformed_line(const struct wellformed *wellformed)
 {
-	return w->line;
+	return wellformed->line;
 }

@@ -74,7 +74,7 @@ static const struct {
  * value, one with a mask by the bits. */
 struct condition { unsigned argument; uint64_t mask, value; };
 enum { CONDITIONS_MAX = 2 };
-static const struct limit {
+static const struct allowed_call {
 	const char *name;
 	unsigned n;
 	struct condition conditions[CONDITIONS_MAX];

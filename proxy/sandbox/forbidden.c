@@ -21,13 +21,13 @@ struct forbidden_text {
 	size_t len;
 };
 
-static void say(struct forbidden_text *t, const char *words)
+static void say(struct forbidden_text *told, const char *words)
 {
-	while (*words && t->len < sizeof t->bytes)
-		t->bytes[t->len++] = *words++;
+	while (*words && told->len < sizeof told->bytes)
+		told->bytes[told->len++] = *words++;
 }
 
-static void say_number(struct forbidden_text *t, unsigned number)
+static void say_number(struct forbidden_text *told, unsigned number)
 {
 	char digits[16];
 	size_t at = sizeof digits - 1;
@@ -36,7 +36,7 @@ static void say_number(struct forbidden_text *t, unsigned number)
 	do
 		digits[--at] = (char)('0' + number % 10);
 	while ((number /= 10) && at);
-	say(t, digits + at);
+	say(told, digits + at);
 }
 
 static void forbidden_say(const siginfo_t *info)

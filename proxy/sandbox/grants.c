@@ -127,67 +127,67 @@ static bool is_mount(const char *path)
 	    (about.stx_attributes & STATX_ATTR_MOUNT_ROOT);
 }
 
-static void add_folder_of(const struct conf_grants *c, const char *path, unsigned rights)
+static void add_folder_of(const struct conf_grants *wanted, const char *path, unsigned rights)
 {
 	char *folder = path_folder(path);
 
-	if (!folder || !grants_are_wide(folder, c->home)) {
-		grants_add(c->to, folder, rights);
+	if (!folder || !grants_are_wide(folder, wanted->home)) {
+		grants_add(wanted->to, folder, rights);
 		return;
 	}
-	if (!grants_have(c->to, folder, rights))
-		c->on_alone(path, folder);
+	if (!grants_have(wanted->to, folder, rights))
+		wanted->on_alone(path, folder);
 	free(folder);
 }
 
 /* Where a part of the path is a link, the folder that it leads to as well: links of renewed certificates change. */
-static void add_with_folder(const struct conf_grants *c, const char *path, unsigned rights)
+static void add_with_folder(const struct conf_grants *wanted, const char *path, unsigned rights)
 {
 	char *real = realpath(path, NULL);
 	bool elsewhere = real && strcmp(real, path) != 0;
 	struct stat about;
 
-	c->to->failed |= !real && errno == ENOMEM;
-	grants_copy(c->to, path, rights);
+	wanted->to->failed |= !real && errno == ENOMEM;
+	grants_copy(wanted->to, path, rights);
 	/* a device or a pipe is no file that somebody replaces */
 	if ((!real || !stat(real, &about)) && !is_mount(path) && (!real || S_ISREG(about.st_mode))) {
-		add_folder_of(c, path, rights);
+		add_folder_of(wanted, path, rights);
 		if (elsewhere)
-			add_folder_of(c, real, rights);
+			add_folder_of(wanted, real, rights);
 	}
 	free(real);
 }
 
-static void add_to_read(const struct conf_grants *c, const char *path)
+static void add_to_read(const struct conf_grants *wanted, const char *path)
 {
 	struct stat about;
 
 	if (!stat(path, &about) && S_ISDIR(about.st_mode))
-		grants_copy(c->to, path, LANDLOCK_READ);
+		grants_copy(wanted->to, path, LANDLOCK_READ);
 	else
-		add_with_folder(c, path, LANDLOCK_READ);
+		add_with_folder(wanted, path, LANDLOCK_READ);
 }
 
 static void add_path_of_conf(void *arg, enum conf_use use, const char *path)
 {
-	const struct conf_grants *c = arg;
+	const struct conf_grants *wanted = arg;
 	char *folder;
 
 	switch (use) {
 	case CONF_USE_NONE:
 		break;
 	case CONF_USE_READ:
-		add_to_read(c, path);
+		add_to_read(wanted, path);
 		break;
 	case CONF_USE_APPEND:
-		add_with_folder(c, path, LANDLOCK_APPEND);
+		add_with_folder(wanted, path, LANDLOCK_APPEND);
 		break;
 	case CONF_USE_FOLDER:
-		grants_copy(c->to, path, LANDLOCK_STORE);
+		grants_copy(wanted->to, path, LANDLOCK_STORE);
 		break;
 	case CONF_USE_SOCKET:
 		folder = path_folder(path);
-		grants_add(c->to, folder, LANDLOCK_REMOVE);
+		grants_add(wanted->to, folder, LANDLOCK_REMOVE);
 		break;
 	}
 }
@@ -219,16 +219,16 @@ static const char *const system_variables[] = { "GCONV_PATH", "LD_LIBRARY_PATH",
 /* These may name what operators keep for themselves: the rules are those of the configuration. */
 static void add_path_list(void *conf_grants, const char *list)
 {
-	const struct conf_grants *c = conf_grants;
+	const struct conf_grants *wanted = conf_grants;
 
 	for (size_t len; *list; list += len + (list[len] == ':')) {
 		char *path;
 
 		len = strcspn(list, ":");
 		if (!(path = strndup(list, len)))
-			c->to->failed = true;
+			wanted->to->failed = true;
 		else if (*path)
-			add_to_read(c, path);
+			add_to_read(wanted, path);
 		free(path);
 	}
 }

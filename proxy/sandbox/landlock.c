@@ -107,18 +107,18 @@ static struct ruleset_attr attr_of(int version, bool abstract, size_t *size)
 
 struct landlock *landlock_new(bool abstract)
 {
-	struct landlock *l = NULL;
+	struct landlock *landlock = NULL;
 	size_t size = 0;
 	int version = landlock_version(), err;
 	struct ruleset_attr attr = attr_of(version, abstract, &size);
 
-	if (version < 1 || !(l = malloc(sizeof *l)))
+	if (version < 1 || !(landlock = malloc(sizeof *landlock)))
 		return NULL;
-	l->refused = attr.fs;
-	if ((l->fd = (int)syscall(SYS_landlock_create_ruleset, &attr, size, 0)) >= 0)
-		return l;
+	landlock->refused = attr.fs;
+	if ((landlock->fd = (int)syscall(SYS_landlock_create_ruleset, &attr, size, 0)) >= 0)
+		return landlock;
 	err = errno;
-	free(l);
+	free(landlock);
 	errno = err;
 	return NULL;
 }
@@ -133,9 +133,9 @@ static uint64_t bits_of(unsigned rights)
 	return bits;
 }
 
-static int allow_open(const struct landlock *l, int fd, unsigned rights)
+static int allow_open(const struct landlock *landlock, int fd, unsigned rights)
 {
-	struct path_attr attr = { .allowed = bits_of(rights) & l->refused, .parent_fd = fd };
+	struct path_attr attr = { .allowed = bits_of(rights) & landlock->refused, .parent_fd = fd };
 	struct stat about;
 
 	if (fstat(fd, &about))
@@ -144,7 +144,7 @@ static int allow_open(const struct landlock *l, int fd, unsigned rights)
 		attr.allowed &= FS_OF_FILES;
 	if (!attr.allowed)
 		return 0;
-	return syscall(SYS_landlock_add_rule, l->fd, RULE_PATH_BENEATH, &attr, 0) ? -1 : 0;
+	return syscall(SYS_landlock_add_rule, landlock->fd, RULE_PATH_BENEATH, &attr, 0) ? -1 : 0;
 }
 
 /* EBADFD: a pipe, or what else has no place in a folder (/dev/stdout may lead there); Landlock does not refuse it. */
@@ -153,31 +153,31 @@ static bool is_absent(int err)
 	return err == ENOENT || err == ENOTDIR || err == EACCES || err == ELOOP || err == ENAMETOOLONG || err == EBADFD;
 }
 
-int landlock_allow(struct landlock *l, const char *path, unsigned rights)
+int landlock_allow(struct landlock *landlock, const char *path, unsigned rights)
 {
 	int fd = open(path, O_PATH | O_CLOEXEC), status, err;
 
 	if (fd < 0)
 		return is_absent(errno) ? 1 : -1;
-	status = allow_open(l, fd, rights);
+	status = allow_open(landlock, fd, rights);
 	err = errno;
 	close(fd);
 	errno = err;
 	return status && is_absent(err) ? 1 : status;
 }
 
-int landlock_enforce(struct landlock *l)
+int landlock_enforce(struct landlock *landlock)
 {
-	return syscall(SYS_landlock_restrict_self, l->fd, 0) ? -1 : 0;
+	return syscall(SYS_landlock_restrict_self, landlock->fd, 0) ? -1 : 0;
 }
 
 void landlock_free(struct landlock **lp)
 {
-	struct landlock *l = *lp;
+	struct landlock *landlock = *lp;
 
 	*lp = NULL;
-	if (!l)
+	if (!landlock)
 		return;
-	close(l->fd);
-	free(l);
+	close(landlock->fd);
+	free(landlock);
 }

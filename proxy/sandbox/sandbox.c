@@ -24,7 +24,7 @@ enum { SANDBOX_BY_DEFAULT = true };
 
 enum { SANDBOX_TEXT_MAX = 160 };
 
-static const struct mode {
+static const struct sandbox_mode {
 	bool files, calls, demanded;
 } modes[] = {
 	[CONF_SANDBOX_ON] = { SANDBOX_BY_DEFAULT, SANDBOX_BY_DEFAULT, false },
@@ -66,7 +66,7 @@ static void check_paths(const struct conf *conf)
 
 int sandbox_check(const struct conf *conf)
 {
-	const struct mode *mode = &modes[conf->sandbox];
+	const struct sandbox_mode *mode = &modes[conf->sandbox];
 	const char *files, *calls;
 	char text[SANDBOX_TEXT_MAX];
 	int status = 0;
@@ -96,10 +96,10 @@ static void on_alone(const char *path, const char *folder)
 	    path, folder);
 }
 
-static int files_allow(struct landlock *l, const struct grants *g)
+static int files_allow(struct landlock *landlock, const struct grants *g)
 {
 	for (size_t i = 0; i < g->n; i++) {
-		int status = landlock_allow(l, g->items[i].path, g->items[i].rights);
+		int status = landlock_allow(landlock, g->items[i].path, g->items[i].rights);
 
 		if (status < 0)
 			return -1;
@@ -113,19 +113,20 @@ static int files_allow(struct landlock *l, const struct grants *g)
 	return 0;
 }
 
-static int files_enforce(struct landlock *l, const struct grants *g)
+static int files_enforce(struct landlock *landlock, const struct grants *g)
 {
 	if (g->failed) {
 		errno = ENOMEM;
 		return -1;
 	}
-	return files_allow(l, g) || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || landlock_enforce(l) ? -1 : 0;
+	return files_allow(landlock, g) || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || landlock_enforce(landlock) ? -1
+	    : 0;
 }
 
-int sandbox_files(struct sandbox *s, const struct conf *conf, const struct sandbox_needs *needs)
+int sandbox_files(struct sandbox *sandbox, const struct conf *conf, const struct sandbox_needs *needs)
 {
 	struct grants g = { 0 };
-	struct landlock *l;
+	struct landlock *landlock;
 	const char *missing;
 	char text[SANDBOX_TEXT_MAX];
 	int failed, err;
@@ -134,16 +135,16 @@ int sandbox_files(struct sandbox *s, const struct conf *conf, const struct sandb
 		return 0;
 	if ((missing = files_missing(text)))
 		return sandbox_miss(conf, missing);
-	if (!(l = landlock_new(needs->abstract)))
+	if (!(landlock = landlock_new(needs->abstract)))
 		return sandbox_fail(conf, "Landlock");
 	grants_add_conf(&g, conf, on_alone);
 	grants_add_system(&g, needs->proc, on_alone);
-	failed = files_enforce(l, &g);
+	failed = files_enforce(landlock, &g);
 	err = errno;
 	grants_free(&g);
-	landlock_free(&l);
+	landlock_free(&landlock);
 	errno = err;
-	s->files = !failed;
+	sandbox->files = !failed;
 	return failed ? sandbox_fail(conf, "Landlock") : 0;
 }
 
@@ -182,8 +183,8 @@ static void tell_path(void *arg, enum conf_use use, const char *path)
 		    path);
 }
 
-void sandbox_tell(const struct sandbox *s, const struct conf *conf)
+void sandbox_tell(const struct sandbox *sandbox, const struct conf *conf)
 {
-	if (s->files)
+	if (sandbox->files)
 		conf_each_path(conf, tell_path, NULL);
 }
