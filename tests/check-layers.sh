@@ -1,6 +1,7 @@
 #!/bin/sh
 # Includes go upward in the tables of core/README and proxy/README only: a folder may include itself and those above it, proxy/ all of
 # conf/ and core/, conf/ all of core/. Every source stands in a folder of its table and in an include.am; headers make no circle.
+# No other file than those in home[] names a member of a private struct.
 # usage: check-layers.sh [ROOT]
 cd "${1:-${UTFEED_SRCDIR:-$(dirname "$0")/..}}" || exit 1
 exec awk '
@@ -17,6 +18,8 @@ BEGIN {
 	split("iconv.h llhttp.h ares.h zlib.h isa-l/ libdeflate.h expat.h brotli/decode.h zstd.h lmdb.h idn2.h libpsl.h openssl/ hiredis/", names, " ")
 	for (i in names) once[names[i]] = 1
 	named["iconv.h"] = "core/decode/decoder_iconv.c"
+	home["answer"] = "^proxy/answer/"
+	home["lookup"] = "^proxy/answer/lookup"
 	# What a pure library has no use for
 	impure = "^(event2/|event\\.h|sys/socket\\.h|netinet/|arpa/|netdb\\.h|fcntl\\.h|unistd\\.h|sys/stat\\.h|time\\.h|sys/time\\.h|poll\\.h|sys/epoll\\.h|syslog\\.h|signal\\.h|zlib\\.h|isa-l/|libdeflate\\.h|llhttp\\.h|ares\\.h)"
 	while (("find core conf proxy -name \"*.[ch]\" -o -name \"*.def\" | LC_ALL=C sort" | getline file) > 0) read_source(file)
@@ -43,8 +46,10 @@ function read_source(file,    line, text, number) {
 	files++
 	if (index(lists, " " file " ") == 0) bad(file ": is not listed in an include.am")
 	if (ranks[top_of(file)] && !(folder_of(file) in rank)) { bad(file ": stands in no folder of " top_of(file) "/README"); return }
+	for (text in home) named_in[text] = "[.>]" text
 	while ((getline line < file) > 0) {
 		number++
+		if (rank[folder_of(file)] >= rank["proxy/answer"] && file ~ /^proxy/) members(file, number, line)
 		if (line !~ /^[ \t]*#[ \t]*include[ \t]*["<]/) continue
 		includes++
 		text = line
@@ -53,6 +58,18 @@ function read_source(file,    line, text, number) {
 		else own_header(file, number, substr(text, 2, index(substr(text, 2), "\"") - 1))
 	}
 	close(file)
+}
+# Members of what is named like a private struct, or was declared as one in this file
+function members(file, number, line,    private, rest) {
+	for (private in home) {
+		if (file ~ home[private]) continue
+		if (match(line, "struct " private " \\*?[a-z_]+")) {
+			rest = substr(line, RSTART, RLENGTH)
+			sub(/.*[ *]/, "", rest)
+			named_in[private] = named_in[private] "|(^|[^a-z_.>])" rest
+		}
+		if (line ~ "(" named_in[private] ")(\\.|->)[a-z_]") bad(file ":" number ": names a member of struct " private)
+	}
 }
 function system_header(file, number, name,    key) {
 	if (file ~ /^core\// && name ~ impure) bad(file ":" number ": core/ is pure, <" name "> is not for it")

@@ -36,6 +36,10 @@ planted 'belongs to core/decode/decoder_iconv.c' core/policy/policy.c '#include 
 planted 'stands in no folder' proxy/loose.c '/* Owns nothing. */'
 planted 'is not listed' proxy/http/unlisted.c '/* Owns nothing. */'
 planted 'headers include each other' proxy/base/slice.h '#include "proxy/base/text.h"'
+planted 'a member of struct lookup' proxy/answer/outcome.c '	return a->lookup.late;'
+planted 'a member of struct lookup' proxy/answer/answer.c 'static bool waits(const struct lookup *l) { return l->waited; }'
+planted 'a member of struct answer' proxy/client/client.c '	return c->x->answer.state;'
+planted 'a member of struct answer' proxy/client/client.c 'static bool is_new(struct answer *a) { return !a->state; }'
 check=check-style.sh
 planted 'at most 120' proxy/base/text.c "/* $(printf '%0130d' 0) */"
 planted 'ends in a blank' proxy/base/text.h '#define TEXT_BLANK 1 '

@@ -1,6 +1,6 @@
 /* The last choices about a response when its head goes out: the cache's own field lines, preconditions, ranges; see
- * lookup.h and lookup_internal.h. */
-#include "proxy/answer/lookup_internal.h"
+ * answer.h. */
+#include "proxy/answer/answer_internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,35 +12,36 @@
 #include "proxy/http/etag.h"
 #include "proxy/http/head_text.h"
 #include "proxy/http/location.h"
+#include "proxy/object/response_head.h"
 
-struct conditional_stored lookup_validators(const struct lookup *l, const struct object_head *head)
+struct conditional_stored answer_validators(const struct answer *a, const struct object_head *head)
 {
 	struct slice bytes = { head->bytes, head->len };
 	struct conditional_stored stored = { .etag = head_text_get(bytes, "etag"),
 		.last_modified = head_text_get(bytes, "last-modified"),
 		.variant = head->gzip ? ETAG_GZIP : NULL };
 
-	if (!http_date_read(head_text_get(bytes, "date"), lookup_now(l), &stored.date))
-		stored.date = lookup_now(l);
+	if (!http_date_read(head_text_get(bytes, "date"), answer_now(a), &stored.date))
+		stored.date = answer_now(a);
 	return stored;
 }
 
-static void deliver_lines(struct lookup *l, struct object *o, bool stored, struct delivery *f)
+static void deliver_lines(struct answer *a, struct object *o, bool stored, struct delivery *f)
 {
 	struct text t = text_on(f->lines, sizeof f->lines - 1);
 	const struct object_report *r = object_reported(o);
 
 	if (stored) {
 		text_puts(&t, "Age: ");
-		text_integer(&t, freshness_age(&l->freshness, lookup_now(l)));
+		text_integer(&t, freshness_age(&a->freshness, answer_now(a)));
 		text_puts(&t, "\r\n");
 	}
-	if (l->source == SOURCE_FILL || l->source == SOURCE_COLLAPSED) {
-		l->status.fwd_status = r->fwd_status;
-		l->status.stored = r->stored;
-		l->status.detail = r->detail;
+	if (a->source == SOURCE_FILL || a->source == SOURCE_COLLAPSED) {
+		a->status.fwd_status = r->fwd_status;
+		a->status.stored = r->stored;
+		a->status.detail = r->detail;
 	}
-	cache_status_line(&t, l->ctx->conf->via, &l->status);
+	cache_status_line(&t, a->ctx->conf->via, &a->status);
 	f->lines[t.failed ? 0 : t.len] = '\0';
 }
 
@@ -114,7 +115,7 @@ static int deliver_mark_gzip(struct object_head *h, const struct http_msg *m)
 	return 0;
 }
 
-static int deliver_not_modified(const struct lookup *l, const struct object_head *from, struct delivery *f)
+static int deliver_not_modified(const struct answer *a, const struct object_head *from, struct delivery *f)
 {
 	/* the fields of RFC 9110 section 15.4.5, and those that utfeed adds by itself */
 	static const char *const kept[] = { "cache-control", "content-location", "date", "etag", "expires", "vary",
@@ -126,11 +127,11 @@ static int deliver_not_modified(const struct lookup *l, const struct object_head
 	bool made;
 
 	/* To caches between here and the client, targeted fields do what Cache-Control does (RFC 9213 section 2.2). */
-	for (const char *const *t = l->settings.targeted; *t; t++)
+	for (const char *const *t = a->target.route->targeted_cache_control; *t; t++)
 		names[n++] = *t;
 	memcpy(names + n, kept, sizeof kept);
 	h = deliver_make_head(from, 304, names, true);
-	made = h && (!from->gzip || !deliver_mark_gzip(h, l->request->msg));
+	made = h && (!from->gzip || !deliver_mark_gzip(h, a->request->msg));
 	object_head_unref(&f->head);
 	f->head = h;
 	return made ? 0 : -1;
@@ -144,15 +145,15 @@ static bool deliver_leads(int status)
 
 /* Writes the gateway's own URL of the place that Location names. If the value is not an http URL, it stays when it has
  * a scheme: user agents do not resolve it then. Otherwise nothing is written. */
-static void deliver_add_location(struct text *t, const struct lookup *l, struct slice location)
+static void deliver_add_location(struct text *t, const struct answer *a, struct slice location)
 {
 	struct destination to = { .path = NULL };
 	const char *why;
 
-	switch (location_follow(&to, &l->target.to, location, &why)) {
+	switch (location_follow(&to, &a->target.to, location, &why)) {
 	case DESTINATION_OK:
 		text_puts(t, "Location: ");
-		gateway_add_own(t, l->ctx, l->request, &l->target);
+		gateway_add_own(t, a->ctx, a->request, &a->target);
 		text_puts(t, "/");
 		destination_url(t, &to);
 		text_puts(t, "\r\n");
@@ -170,20 +171,20 @@ static void deliver_add_location(struct text *t, const struct lookup *l, struct 
 
 /* A relative Location would lead the gateway's client to utfeed itself, and an absolute one past utfeed. The stored
  * head keeps the origin's Location, because clients may know the gateway by several names. */
-static int deliver_lead(const struct lookup *l, struct delivery *f)
+static int deliver_lead(const struct answer *a, struct delivery *f)
 {
 	static const char *const replaced[] = { "location", NULL };
 	struct slice from = { f->head->bytes, f->head->len }, location;
 	struct text t = { 0 };
 
-	if (l->target.mode != TARGET_GATEWAY || !deliver_leads(f->head->status))
+	if (a->target.mode != TARGET_GATEWAY || !deliver_leads(f->head->status))
 		return 0;
 	location = head_text_get(from, "location");
 	if (!location.at)
 		return 0;
 	deliver_begin(&t, f->head->status);
 	head_text_copy(&t, from, replaced, false);
-	deliver_add_location(&t, l, location);
+	deliver_add_location(&t, a, location);
 	return deliver_replace_head(f, &t);
 }
 
@@ -212,14 +213,6 @@ static int deliver_range(const struct object_head *from, enum range_answer what,
 	return 0;
 }
 
-static int deliver_part(const struct lookup *l, const struct object_head *head, struct delivery *f)
-{
-	int status = deliver_range(head, RANGE_ONE, &l->range, l->part->part.total, f);
-
-	f->offset -= l->part->part.first;
-	return status;
-}
-
 static bool deliver_keeps(struct slice name)
 {
 	return !cors_is_field(name);
@@ -227,40 +220,37 @@ static bool deliver_keeps(struct slice name)
 
 /* Gives the response the fields by which a web page may read it, in the place of the origin's own. They depend on the
  * page, so no stored head has them. */
-static int deliver_cors(const struct lookup *l, struct delivery *f)
+static int deliver_cors(const struct answer *a, struct delivery *f)
 {
 	struct text t = { 0 };
 
 	deliver_begin(&t, f->head->status);
 	head_text_copy_if(&t, (struct slice){ f->head->bytes, f->head->len }, deliver_keeps);
-	cors_add(&t, lookup_cors(l), l->request->msg);
+	cors_add(&t, answer_cors(a), a->request->msg);
 	return deliver_replace_head(f, &t);
 }
 
-static int deliver_choose(struct lookup *l, struct object *o, struct object_head *head, struct delivery *f)
+static int deliver_choose(struct answer *a, struct object *o, struct object_head *head, struct delivery *f)
 {
-	bool from_store = l->source == SOURCE_STORED || l->source == SOURCE_SUBSTITUTED;
+	bool from_store = a->source == SOURCE_STORED || a->source == SOURCE_SUBSTITUTED;
 	struct conditional_stored stored;
 	struct byte_range range;
 	enum range_answer what;
+	const struct entry *part;
+	int failed;
 
-	f->head = head;
-	f->content_length = object_content_length(o);
-	f->offset = 0;
-	deliver_lines(l, o, from_store, f);
-	lookup_count(l);
-	if (l->slow.queue)
-		loop_disarm(l->ctx->loop, &l->slow);
-	if (deliver_lead(l, f))
+	deliver_lines(a, o, from_store, f);
+	answer_count(a);
+	if (deliver_lead(a, f))
 		return -1;
-	if (l->source == SOURCE_PAST || (head->status != 200 && head->status != 206) || !request_reads(l->request))
+	if (a->source == SOURCE_PAST || (head->status != 200 && head->status != 206) || !request_reads(a->request))
 		return 0;
-	if (!l->request->conditional && !l->request->ranged)
+	if (!a->request->conditional && !a->request->ranged)
 		return 0;
-	stored = lookup_validators(l, head);
-	switch (conditional_evaluate(l->request->msg, &stored, lookup_now(l))) {
+	stored = answer_validators(a, head);
+	switch (conditional_evaluate(a->request->msg, &stored, answer_now(a))) {
 	case CONDITIONAL_NOT_MODIFIED:
-		return deliver_not_modified(l, head, f);
+		return deliver_not_modified(a, head, f);
 	case CONDITIONAL_FAILED:
 		f->head = deliver_make_head(head, 412, (const char *const[]){ "date", "via", "etag", NULL }, true);
 		f->content_length = 0;
@@ -269,17 +259,28 @@ static int deliver_choose(struct lookup *l, struct object *o, struct object_head
 	case CONDITIONAL_PROCEED:
 		break;
 	}
-	if (from_store && l->ranged)
-		return deliver_part(l, head, f);
-	if (l->request->method != METHOD_GET || head->status != 200 || object_phase(o) != OBJECT_DONE)
+	if (from_store && (part = lookup_part(a, &range))) {
+		failed = deliver_range(head, RANGE_ONE, &range, part->part.total, f);
+		f->offset -= part->part.first;
+		return failed;
+	}
+	if (a->request->method != METHOD_GET || head->status != 200 || object_phase(o) != OBJECT_DONE)
 		return 0;
-	what = range_evaluate(l->request->msg, &stored, object_length(o), lookup_now(l), &range);
+	what = range_evaluate(a->request->msg, &stored, object_length(o), answer_now(a), &range);
 	return what == RANGE_NONE ? 0 : deliver_range(head, what, &range, object_length(o), f);
 }
 
-int deliver(struct lookup *l, struct object *o, struct object_head *head, struct delivery *f)
+int answer_deliver(struct answer *a, struct object *o, struct object_head *head, struct delivery *f)
 {
-	int failed = deliver_choose(l, o, head, f);
+	int failed;
 
-	return !failed && lookup_cors(l) ? deliver_cors(l, f) : failed;
+	f->head = head;
+	f->content_length = object_content_length(o);
+	f->offset = 0;
+	*f->lines = '\0';
+	if (a->state == ANSWER_NEW)
+		return 0;
+	answer_begin(a);
+	failed = deliver_choose(a, o, head, f);
+	return !failed && answer_cors(a) ? deliver_cors(a, f) : failed;
 }

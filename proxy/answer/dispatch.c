@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "conf/conf.h"
+#include "proxy/answer/answer_internal.h"
 #include "proxy/answer/fetch_plan.h"
 #include "proxy/answer/local_reply.h"
 #include "proxy/answer/request_head.h"
@@ -100,15 +101,17 @@ static bool dispatch_is_safe(struct slice method)
 }
 
 /* Relays a request past the cache: unsafe methods, and routes without a cache. */
-static void dispatch_relay(const struct request_context *ctx, struct lookup *l, struct fetch_request *r, bool reads,
-    struct slice url)
+static void dispatch_relay(struct answer *a, struct fetch_request *r)
 {
+	const struct request_context *ctx = a->ctx;
 	bool safe = dispatch_is_safe((struct slice){ r->method, strlen(r->method) });
 	struct object *o = object_new(ctx->conf->transit_bytes);
 	struct fetch_hooks hooks;
 
-	l->status.fwd = reads ? FWD_BYPASS : FWD_METHOD;
-	if (o && !safe && !invalidate_hooks(&hooks, ctx->sweeper, &r->to, url))
+	a->kind = KIND_RELAY;
+	a->status.fwd = request_reads(a->request) ? FWD_BYPASS : FWD_METHOD;
+	if (o && !safe && !invalidate_hooks(&hooks, ctx->sweeper, &r->to,
+	        (struct slice){ a->memory.key.bytes, a->url_len }))
 		r->hooks = &hooks;
 	if (!o || fetch_start(ctx->fetches, r, o)) {
 		if (r->hooks)
@@ -116,7 +119,7 @@ static void dispatch_relay(const struct request_context *ctx, struct lookup *l, 
 		fetch_request_free(r);
 		object_unref(&o);
 	}
-	l->object = o;
+	a->object = o;
 }
 
 /* The part of the key that tells stored responses of one URL apart by way in and route. Each of these has its own
@@ -131,53 +134,47 @@ static uint64_t dispatch_key_settings(const struct request_context *ctx, const s
 	        target->authorization);
 }
 
-static void dispatch_fetch(const struct request_context *ctx, struct lookup *l, const struct request *request,
-    enum policy policy, struct object *body)
+static void dispatch_fetch(struct answer *a, enum policy policy, struct object *body, bool alone)
 {
-	const struct target *target = &l->target;
-	bool reads = request_reads(request);
+	const struct target *target = &a->target;
 	struct freshness_settings fresh;
 	struct fetch_request r;
 
-	if (fetch_plan_caches(request, target)) {
-		fresh = dispatch_freshness(ctx->conf, target->route);
-		l->policy = policy;
-		lookup_start(l, &fresh, dispatch_key_settings(ctx, target, policy));
-		return;
-	}
-	if (!fetch_plan(ctx, request, target, policy, body,
-	        !target->route->normalise && request_head_ranged(request->msg), (struct slice){ NULL, 0 }, &r))
-		dispatch_relay(ctx, l, &r, reads, (struct slice){ l->memory->key.bytes, l->memory->key.len });
+	if (fetch_plan_caches(a->request, target)) {
+		a->kind = KIND_CACHED;
+		fresh = dispatch_freshness(a->ctx->conf, target->route);
+		lookup_start(a, &fresh, dispatch_key_settings(a->ctx, target, policy), policy, alone);
+	} else if (!fetch_plan(a->ctx, a->request, target, policy, body,
+	        !target->route->normalise && request_head_ranged(a->request->msg), (struct slice){ NULL, 0 }, &r))
+		dispatch_relay(a, &r);
 }
 
-static void dispatch_to_target(const struct request_context *ctx, struct lookup *l, const struct request *request,
-    const struct requester *who, struct object *body)
+static void dispatch_to_target(struct answer *a, const struct requester *who, struct object *body)
 {
-	const struct target *target = &l->target;
-	int policy = dispatch_policy(ctx, request, target->route, who);
-	unsigned passes = request_passes(request, ctx->conf->via);
-	struct text *url = &l->memory->key;
+	const struct request_context *ctx = a->ctx;
+	int policy = dispatch_policy(ctx, a->request, a->target.route, who);
+	unsigned passes = request_passes(a->request, ctx->conf->via);
+	struct text *url = &a->memory.key;
 	struct failure f;
 
 	if (policy < 0) {
-		l->object =
+		a->object =
 		    local_reply(ctx, 400, "", "X-Encoding-Policy names no policy; `utfeed policies` lists them.", "");
 		return;
 	}
 	if (passes >= DISPATCH_VIA_MAX) {
 		failure_set(&f, FAILURE_LOOP_DETECTED, "%s", ctx->conf->via);
-		l->object = local_reply_failure(ctx, &f);
+		a->object = local_reply_failure(ctx, &f);
 		return;
 	}
-	/* A request that has passed through this utfeed already must not wait for itself. */
-	l->company = passes ? COMPANY_NONE : COMPANY_ANY;
 	text_empty(url);
-	destination_url(url, &target->to);
+	destination_url(url, &a->target.to);
 	text_add(url, "", 1);
 	if (url->failed)
 		return;
-	l->url_len = --url->len;
-	dispatch_fetch(ctx, l, request, (enum policy)policy, body);
+	a->url_len = --url->len;
+	/* A request that has passed through this utfeed already must not wait for itself. */
+	dispatch_fetch(a, (enum policy)policy, body, passes);
 }
 
 /* The answer to a PURGE. counting: what memory held is not counted to its end. owed: the store behind memory has not
@@ -198,17 +195,16 @@ static struct object *dispatch_purged(const struct request_context *ctx, const s
 
 static void dispatch_on_purged(struct purge_wait *w)
 {
-	struct lookup *l = w->owner;
+	struct answer *a = w->owner;
 
-	l->object = dispatch_purged(l->ctx, &w->purge, w->count, w->counting, w->owed);
-	lookup_enter(l, LOOKUP_DELIVER);
-	purge_wait_free(&l->purging);
-	l->ready(l);
+	a->object = dispatch_purged(a->ctx, &w->purge, w->count, w->counting, w->owed);
+	purge_wait_free(&a->purging);
+	answer_came(a);
 }
 
-static struct object *dispatch_purge(const struct request_context *ctx, struct lookup *l, const struct request *request,
-    const struct requester *who)
+static struct object *dispatch_purge(struct answer *a, const struct requester *who)
 {
+	const struct request_context *ctx = a->ctx;
 	struct purge_begun begun;
 	struct purge purge;
 
@@ -219,20 +215,20 @@ static struct object *dispatch_purge(const struct request_context *ctx, struct l
 		    "A proxy may not purge, nor who comes through one that is not believed (trusted-proxies).", "");
 	if (cache_is_retired(ctx->cache))
 		return local_reply(ctx, 503, "Retry-After: 0\r\n", "Another process serves now. Ask again.", "");
-	if (!purge_read(&purge, request_purge_words(request)))
+	if (!purge_read(&purge, request_purge_words(a->request)))
 		return local_reply(ctx, 400, "",
 		    "X-Purge is url, prefix, host or all, and may have \", soft\" behind it.", "");
-	if (purge_run(&purge, ctx->cache, ctx->backoff, &l->target.to, loop_wall_ms(ctx->loop) / 1000,
+	a->kind = KIND_PURGE;
+	if (purge_run(&purge, ctx->cache, ctx->backoff, &a->target.to, loop_wall_ms(ctx->loop) / 1000,
 	        loop_now_ms(ctx->loop), &begun) ||
-	    purge_wait_new(&l->purging, ctx->sweeper, &begun))
+	    purge_wait_new(&a->purging, ctx->sweeper, &begun))
 		return NULL;
 	stats_add(loop_stats(ctx->loop), STAT_CACHE_PURGES, 1);
-	if (!l->purging)
+	if (!a->purging)
 		return dispatch_purged(ctx, &purge, begun.count, false, false);
-	l->purging->done = dispatch_on_purged;
-	l->purging->owner = l;
-	l->purging->purge = purge;
-	lookup_enter(l, LOOKUP_WAIT);
+	a->purging->done = dispatch_on_purged;
+	a->purging->owner = a;
+	a->purging->purge = purge;
 	return NULL;
 }
 
@@ -274,42 +270,42 @@ static struct object *dispatch_pac(const struct request_context *ctx, const stru
 	return o;
 }
 
-/* deliver() adds the fields for the page, as it does to any response. */
-static struct object *dispatch_preflight(const struct lookup *l)
+/* answer_deliver() adds the fields for the page, as it does to any response. */
+static struct object *dispatch_preflight(const struct answer *a)
 {
-	if (cors_allows(lookup_cors(l), l->request->msg))
-		return local_reply(l->ctx, 204, "", "", "");
-	return local_reply(l->ctx, 403, "", "Pages of this origin may not read responses here (cors-allow).", "");
+	if (cors_allows(answer_cors(a), a->request->msg))
+		return local_reply(a->ctx, 204, "", "", "");
+	return local_reply(a->ctx, 403, "", "Pages of this origin may not read responses here (cors-allow).", "");
 }
 
-void dispatch(const struct request_context *ctx, struct lookup *l, const struct request *request,
-    const struct requester *who, struct object *body, const struct inside *inside)
+void dispatch(struct answer *a, const struct answer_asked *asked)
 {
-	const struct target *target = &l->target;
+	const struct request_context *ctx = a->ctx;
+	const struct request *request = a->request;
+	struct target *target = &a->target;
 	uint16_t port = url_default_port(ctx->secure ? URL_HTTPS : URL_HTTP);
+	char *path = a->memory.path;
 	enum target_error e;
 	const char *why;
 
-	l->ctx = ctx;
-	l->request = request;
-	e = inside ? target_inside(&l->target, ctx->conf, inside, request->msg, l->memory->path,
-	    sizeof l->memory->path, &why) :
-	    target_find(&l->target, ctx->conf, request->msg, port, l->memory->path, sizeof l->memory->path, &why);
+	e = asked->inside ?
+	    target_inside(target, ctx->conf, asked->inside, request->msg, path, sizeof a->memory.path, &why) :
+	    target_find(target, ctx->conf, request->msg, port, path, sizeof a->memory.path, &why);
 	if (e == TARGET_PAC)
-		l->object = dispatch_pac(ctx, request, port);
+		a->object = dispatch_pac(ctx, request, port);
 	else if (e != TARGET_OK)
-		l->object = local_reply(ctx, target_answers[e].status, "", target_answers[e].text, why);
+		a->object = local_reply(ctx, target_answers[e].status, "", target_answers[e].text, why);
 	else if (slice_is(request_method(request), "purge"))
-		l->object = dispatch_purge(ctx, l, request, who);
-	else if (lookup_cors(l) && cors_is_preflight(request->msg))
-		l->object = dispatch_preflight(l);
+		a->object = dispatch_purge(a, asked->who);
+	else if (answer_cors(a) && cors_is_preflight(request->msg))
+		a->object = dispatch_preflight(a);
 	else if (request->method == METHOD_TRACE && target->mode != TARGET_GATEWAY)
-		l->object = local_reply(ctx, 405, DISPATCH_ALLOW_RELAYED, "This method is not served.", "");
+		a->object = local_reply(ctx, 405, DISPATCH_ALLOW_RELAYED, "This method is not served.", "");
 	else if (target->mode == TARGET_GATEWAY && !request_reads(request))
-		l->object = local_reply(ctx, 405, DISPATCH_ALLOW, "Only GET and HEAD are served for URLs.", "");
+		a->object = local_reply(ctx, 405, DISPATCH_ALLOW, "Only GET and HEAD are served for URLs.", "");
 	else if (request_ends_here(request))
-		l->object = local_reply(ctx, 200, DISPATCH_ALLOW_RELAYED,
+		a->object = local_reply(ctx, 200, DISPATCH_ALLOW_RELAYED,
 		    "This is as far as Max-Forwards lets the request go.", "");
 	else
-		dispatch_to_target(ctx, l, request, who, body);
+		dispatch_to_target(a, asked->who, asked->body);
 }

@@ -12,37 +12,37 @@
 #include "proxy/cache/moves.h"
 #include "proxy/settings/settings.h"
 
-struct fill_moves_params lookup_moves(const struct lookup *l)
+struct fill_moves_params lookup_moves(const struct answer *a)
 {
-	const struct conf_route *route = l->target.route;
-	bool off = l->target.authorization && l->request->authorization;
+	const struct conf_route *route = a->target.route;
+	bool off = a->target.authorization && a->request->authorization;
 
 	return (struct fill_moves_params){
-		.scope = hash_keyed(l->key + l->url_len, l->primary_len - l->url_len),
-		.generation = l->ctx->settings->generation,
+		.scope = hash_keyed(a->lookup.key + a->url_len, a->lookup.primary_len - a->url_len),
+		.generation = a->ctx->settings->generation,
 		.max_s = off ? 0 : (uint32_t)(route->moved_max_ms / 1000),
 	};
 }
 
 /* The place to which clients are sent, to be freed. NULL: none. */
-static char *moved_place(struct lookup *l, const struct moves_scope *scope, const char *url)
+static char *moved_place(struct answer *a, const struct moves_scope *scope, const char *url)
 {
-	const struct moves_clock now = { loop_now_ms(l->ctx->loop), lookup_now(l) };
-	uint64_t after_ms = l->target.route->moved_after_ms;
-	struct moves *moves = cache_moves(l->ctx->cache);
+	const struct moves_clock now = { loop_now_ms(a->ctx->loop), answer_now(a) };
+	uint64_t after_ms = a->target.route->moved_after_ms;
+	struct moves *moves = cache_moves(a->ctx->cache);
 	struct cache_control own;
 	char *place = NULL;
 	struct move to;
 
-	for (int hops = 0; hops < l->ctx->conf->redirects; hops++) {
+	for (int hops = 0; hops < a->ctx->conf->redirects; hops++) {
 		if (!moves_told(moves, scope, place ? place : url, after_ms, &now, &to))
 			break;
-		if (freshness_reuse(&to.freshness, freshness_request_for(&own, &l->request->says, &l->settings,
+		if (freshness_reuse(&to.freshness, freshness_request_for(&own, &a->request->says, &a->lookup.settings,
 		        &to.freshness, now.wall_s), now.wall_s, NULL) != REUSE_FRESH) {
 			move_free(&to);
 			break;
 		}
-		l->status.ttl = freshness_ttl(&to.freshness, now.wall_s);
+		a->status.ttl = freshness_ttl(&to.freshness, now.wall_s);
 		free(place);
 		place = to.to;
 		to.to = NULL;
@@ -75,16 +75,16 @@ static void moved_add_path(struct text *t, const struct conf_route *route, struc
 }
 
 /* Whether the path leads to the place: a request for it takes the same route, which makes the place of it. */
-static bool moved_leads(const struct lookup *l, const struct text *path, struct slice place)
+static bool moved_leads(const struct answer *a, const struct text *path, struct slice place)
 {
-	const struct conf_route *route = l->target.route;
-	struct slice host = http_msg_get(l->request->msg, H_HOST), query;
+	const struct conf_route *route = a->target.route;
+	struct slice host = http_msg_get(a->request->msg, H_HOST), query;
 	struct slice own = slice_until((struct slice){ path->bytes, path->len }, '?', &query);
 	struct text room = { 0 };
 	size_t cap = strlen(route->origin.path) + path->len + 2, n;
 	bool same = false;
 
-	if (!url_path_valid(own.at, own.len) || conf_route_match(l->ctx->conf, host.at ? host.at : "", host.len,
+	if (!url_path_valid(own.at, own.len) || conf_route_match(a->ctx->conf, host.at ? host.at : "", host.len,
 	        path->bytes, path->len) != route)
 		return false;
 	if (text_reserve(&room, cap)) {
@@ -97,59 +97,59 @@ static bool moved_leads(const struct lookup *l, const struct text *path, struct 
 
 /* The value of Location: in the gateway the place itself, which deliver() has lead there. False: a client cannot be led
  * to the place. */
-static bool moved_location(struct text *t, const struct lookup *l, const char *place)
+static bool moved_location(struct text *t, const struct answer *a, const char *place)
 {
-	const struct conf_route *route = l->target.route;
+	const struct conf_route *route = a->target.route;
 	struct slice at = { place, strlen(place) };
 
-	if (l->target.mode == TARGET_GATEWAY) {
+	if (a->target.mode == TARGET_GATEWAY) {
 		text_add(t, at.at, at.len);
 		return true;
 	}
 	moved_add_path(t, route, at);
-	return t->len && !t->failed && moved_leads(l, t, at);
+	return t->len && !t->failed && moved_leads(a, t, at);
 }
 
-static struct object *moved_reply(const struct lookup *l, const char *place)
+static struct object *moved_reply(const struct answer *a, const char *place)
 {
 	struct text location = { 0 }, field = { 0 };
 	struct object *o = NULL;
 
-	if (moved_location(&location, l, place)) {
+	if (moved_location(&location, a, place)) {
 		text_field(&field, (struct slice){ "Location", sizeof "Location" - 1 },
 		    (struct slice){ location.bytes, location.len });
 		text_add(&field, "", 1);
 		if (!location.failed && !field.failed)
-			o = local_reply(l->ctx, 308, field.bytes, "The feed has moved for good", place);
+			o = local_reply(a->ctx, 308, field.bytes, "The feed has moved for good", place);
 	}
 	text_free(&location);
 	text_free(&field);
 	return o;
 }
 
-bool lookup_tells_move(struct lookup *l)
+bool lookup_tells_move(struct answer *a)
 {
 	struct fill_moves_params p;
 	struct moves_scope scope;
 	struct text url = { 0 };
 	char *place = NULL;
 
-	if (l->target.route->moved != CONF_MOVED_TELL || moves_is_idle(cache_moves(l->ctx->cache)))
+	if (a->target.route->moved != CONF_MOVED_TELL || moves_is_idle(cache_moves(a->ctx->cache)))
 		return false;
-	p = lookup_moves(l);
+	p = lookup_moves(a);
 	if (!p.max_s)
 		return false;
-	scope = (struct moves_scope){ p.scope, p.generation, lookup_sent(l) };
-	text_add(&url, l->key, l->url_len);
+	scope = (struct moves_scope){ p.scope, p.generation, lookup_sent(a) };
+	text_add(&url, a->lookup.key, a->url_len);
 	text_add(&url, "", 1);
 	if (!url.failed)
-		place = moved_place(l, &scope, url.bytes);
-	if (place && (l->object = moved_reply(l, place))) {
-		l->status.hit = true;
-		l->status.detail = "moved";
-		stats_add(loop_stats(l->ctx->loop), STAT_MOVES_TOLD, 1);
+		place = moved_place(a, &scope, url.bytes);
+	if (place && (a->object = moved_reply(a, place))) {
+		a->status.hit = true;
+		a->status.detail = "moved";
+		stats_add(loop_stats(a->ctx->loop), STAT_MOVES_TOLD, 1);
 	}
 	text_free(&url);
 	free(place);
-	return l->object;
+	return a->object;
 }

@@ -1,30 +1,30 @@
-/* Owns what a lookup counts as: each request adds to exactly one of the counters from cache_hits to cache_bypasses, or
- * to none of them where it never reached the cache. Must not know: how the lookup is decided. */
-#include "proxy/answer/lookup_internal.h"
+/* Owns what an answer counts as: each request adds to exactly one of the counters from cache_hits to cache_bypasses, or
+ * to none of them where it never reached the cache. Must not know: how the answer came about. */
+#include "proxy/answer/answer_internal.h"
 
 #include "proxy/settings/settings.h"
 
 /* A request that waited for another one's fetch counts as collapsed, wherever the answer came from. STAT_COUNT: the
  * request never reached the cache. */
-static enum stats_counter lookup_outcome(const struct lookup *l)
+static enum stats_counter answer_counter(const struct answer *a)
 {
-	if (l->status.kept)
+	if (a->status.kept)
 		return STAT_CACHE_STALE;
-	if (l->status.hit)
-		return l->status.ttl > 0 ? STAT_CACHE_HITS : STAT_CACHE_STALE;
-	if (l->status.collapsed)
+	if (a->status.hit)
+		return a->status.ttl > 0 ? STAT_CACHE_HITS : STAT_CACHE_STALE;
+	if (a->status.collapsed)
 		return STAT_CACHE_COLLAPSED;
-	if (l->source == SOURCE_SUBSTITUTED)
-		return l->status.fwd_status == 304 ? STAT_CACHE_REVALIDATED : STAT_CACHE_STALE;
-	if (l->status.fwd == FWD_BYPASS || l->status.fwd == FWD_METHOD)
+	if (a->source == SOURCE_SUBSTITUTED)
+		return a->status.fwd_status == 304 ? STAT_CACHE_REVALIDATED : STAT_CACHE_STALE;
+	if (a->status.fwd == FWD_BYPASS || a->status.fwd == FWD_METHOD)
 		return STAT_CACHE_BYPASSES;
-	return l->status.fwd == FWD_NONE ? STAT_COUNT : STAT_CACHE_MISSES;
+	return a->status.fwd == FWD_NONE ? STAT_COUNT : STAT_CACHE_MISSES;
 }
 
 /* Only routes with a name have counters of their own. */
-static void lookup_count_route(const struct lookup *l, enum stats_counter outcome)
+static void answer_count_route(const struct answer *a, enum stats_counter outcome)
 {
-	struct route_counts *c = settings_counts(l->ctx->settings, l->target.route);
+	struct route_counts *c = settings_counts(a->ctx->settings, a->target.route);
 	enum stats_route counter = ROUTE_REQUESTS;
 
 	if (!c)
@@ -33,12 +33,12 @@ static void lookup_count_route(const struct lookup *l, enum stats_counter outcom
 		counter = ROUTE_HITS;
 	else if (outcome != STAT_COUNT && outcome != STAT_CACHE_BYPASSES)
 		counter = ROUTE_MISSES;
-	stats_add_route(&c->of[l->ctx->worker], counter);
+	stats_add_route(&c->of[a->ctx->worker], counter);
 }
 
-enum answer_outcome lookup_answer(const struct lookup *l)
+enum answer_outcome answer_outcome(const struct answer *a)
 {
-	switch (lookup_outcome(l)) {
+	switch (answer_counter(a)) {
 	case STAT_CACHE_HITS:
 		return ANSWER_HIT;
 	case STAT_CACHE_STALE:
@@ -56,16 +56,16 @@ enum answer_outcome lookup_answer(const struct lookup *l)
 	}
 }
 
-int64_t lookup_next_fetch(const struct lookup *l, const struct object *o)
+int64_t answer_next_fetch(const struct answer *a, const struct object *o)
 {
-	if (l->status.kept) /* the next request asks, or the next one behind a pause */
+	if (a->status.kept) /* the next request asks, or the next one behind a pause */
 		return 0;
-	switch (l->source) {
+	switch (a->source) {
 	case SOURCE_STORED:
-		return freshness_end(&l->freshness);
+		return freshness_end(&a->freshness);
 	case SOURCE_SUBSTITUTED:
 		/* A 304 may have said that the response is not to be stored any more. */
-		return l->status.fwd_status == 304 && !l->status.stored ? 0 : freshness_end(&l->freshness);
+		return a->status.fwd_status == 304 && !a->status.stored ? 0 : freshness_end(&a->freshness);
 	case SOURCE_FILL:
 	case SOURCE_COLLAPSED:
 		return object_expires(o);
@@ -76,39 +76,39 @@ int64_t lookup_next_fetch(const struct lookup *l, const struct object *o)
 }
 
 /* Whether the origin got no request for this one, though it would have without the cache. */
-static bool lookup_saves(const struct lookup *l)
+static bool answer_saves(const struct answer *a)
 {
-	return !l->asks && (l->source == SOURCE_STORED || l->status.collapsed || l->paused);
+	return !a->asks && (a->source == SOURCE_STORED || a->status.collapsed || a->paused);
 }
 
-const char *lookup_kept_cause(const struct lookup *l, char room[FAILURE_CAUSE_MAX])
+const char *answer_kept_cause(const struct answer *a, char room[FAILURE_CAUSE_MAX])
 {
-	const char *cause = failure_cause(l->status.fwd_status, l->why, room);
+	const char *cause = failure_cause(a->status.fwd_status, a->why, room);
 
-	return !l->status.kept ? NULL : cause ? cause : "slow";
+	return !a->status.kept ? NULL : cause ? cause : "slow";
 }
 
 /* When the origin gave or confirmed the feed that answered; 0: no feed did, or not what the origin has by now. */
-static int64_t lookup_good(const struct lookup *l, const struct object_report *r)
+static int64_t answer_good(const struct answer *a, const struct object_report *r)
 {
 	if (!r->decided || !r->verdict.feed)
 		return 0;
-	return l->source == SOURCE_STORED || l->source == SOURCE_SUBSTITUTED ? l->freshness.response_time : r->came;
+	return a->source == SOURCE_STORED || a->source == SOURCE_SUBSTITUTED ? a->freshness.response_time : r->came;
 }
 
 /* Whether the origin failed, with *status or *why. A refusal of a client's own credentials concerns that client
  * alone. */
-static bool lookup_failed(const struct lookup *l, const struct object_report *r, int *status, enum failure_kind *why)
+static bool answer_failed(const struct answer *a, const struct object_report *r, int *status, enum failure_kind *why)
 {
 	*status = r->fwd_status;
 	*why = r->failure;
-	switch (l->source) {
+	switch (a->source) {
 	case SOURCE_FILL:
 	case SOURCE_COLLAPSED:
-		return *why || (*status >= 400 && !(l->request->authorization && *status <= 403));
+		return *why || (*status >= 400 && !(a->request->authorization && *status <= 403));
 	case SOURCE_SUBSTITUTED:
-		*status = l->status.fwd_status;
-		*why = l->why;
+		*status = a->status.fwd_status;
+		*why = a->why;
 		return *why || *status >= 400;
 	case SOURCE_STORED:
 	case SOURCE_PAST:
@@ -117,64 +117,39 @@ static bool lookup_failed(const struct lookup *l, const struct object_report *r,
 	return false;
 }
 
-void lookup_account(const struct lookup *l, const struct object_report *r, const struct lookup_end *end,
+void answer_account(const struct answer *a, const struct object_report *r, const struct answer_ended *end,
     struct feed_state *s)
 {
-	uint64_t now_us = loop_now_us(l->ctx->loop);
-	bool failed = lookup_failed(l, r, &s->failed_status, &s->failed_why) || end->why;
+	uint64_t now_us = loop_now_us(a->ctx->loop);
+	bool failed = answer_failed(a, r, &s->failed_status, &s->failed_why) || end->why;
 
-	s->saved = lookup_saves(l);
-	s->good = end->status < 400 && !end->cut ? lookup_good(l, r) : 0;
-	if (l->status.kept) {
+	s->saved = answer_saves(a);
+	s->good = end->status < 400 && !end->cut ? answer_good(a, r) : 0;
+	if (a->status.kept) {
 		s->kept_us = s->kept_last_us = now_us;
-		s->kept_since = s->kept_last = lookup_now(l);
+		s->kept_since = s->kept_last = answer_now(a);
 		s->kept_asked_us = end->asked_us;
-		s->kept_until = freshness_kept_until(&l->freshness);
-	} else if (lookup_outcome(l) != STAT_CACHE_STALE && !end->cut && (s->good || l->paused || failed))
+		s->kept_until = freshness_kept_until(&a->freshness);
+	} else if (answer_counter(a) != STAT_CACHE_STALE && !end->cut && (s->good || a->paused || failed))
 		s->unkept_us = now_us;
 	if (!failed)
 		return;
 	s->failed_us = now_us;
-	s->failed_at = lookup_now(l);
+	s->failed_at = answer_now(a);
 	if (end->why)
 		s->failed_why = end->why;
 }
 
-void lookup_count(const struct lookup *l)
+void answer_count(const struct answer *a)
 {
-	enum stats_counter outcome = lookup_outcome(l);
+	enum stats_counter outcome = answer_counter(a);
 
-	if (l->status.kept)
-		stats_add(loop_stats(l->ctx->loop), STAT_CACHE_KEPT, 1);
-	if (lookup_saves(l))
-		stats_add(loop_stats(l->ctx->loop), STAT_ORIGIN_SAVED, 1);
+	if (a->status.kept)
+		stats_add(loop_stats(a->ctx->loop), STAT_CACHE_KEPT, 1);
+	if (answer_saves(a))
+		stats_add(loop_stats(a->ctx->loop), STAT_ORIGIN_SAVED, 1);
 	if (outcome != STAT_COUNT)
-		stats_add(loop_stats(l->ctx->loop), outcome, 1);
-	if (l->target.mode == TARGET_ROUTE)
-		lookup_count_route(l, outcome);
-}
-
-/* When this is logged a fetch has only begun, and its result is not known yet. */
-static const char *lookup_word(const struct lookup *l)
-{
-	switch (l->source) {
-	case SOURCE_STORED:
-		return l->status.kept ? "kept" : l->status.ttl > 0 ? "hit" : "stale";
-	case SOURCE_COLLAPSED:
-		return "collapsed";
-	case SOURCE_FILL:
-		return l->entry ? "revalidate" : "miss";
-	case SOURCE_SUBSTITUTED:
-	case SOURCE_PAST:
-		break;
-	}
-	return "none, the answer is utfeed's own";
-}
-
-void lookup_tell(const struct lookup *l)
-{
-	if (lookup_waits(l))
-		log_step(&l->ctx->id, "lookup: the store behind memory is asked");
-	else
-		log_step(&l->ctx->id, "lookup: %s", lookup_word(l));
+		stats_add(loop_stats(a->ctx->loop), outcome, 1);
+	if (a->target.mode == TARGET_ROUTE)
+		answer_count_route(a, outcome);
 }

@@ -16,8 +16,7 @@ enum { CLIENT_GATHER_BYTES = 32 * 1024 };
 
 void client_drop_answer(struct exchange *x)
 {
-	lookup_free(&x->lookup);
-	x->lookup.ctx = NULL;          /* an answer to bytes that are no request goes past the cache */
+	answer_end(&x->answer);
 	object_head_unref(&x->head);
 	settings_unref(&x->ctx.settings);
 	if (x->timing)
@@ -46,7 +45,7 @@ void client_take_object(struct client *c, struct object *o)
 		return;
 	}
 	if (!object_join(o, &c->reader)) {
-		lookup_late(&c->x->lookup, o);
+		answer_late(&c->x->answer, o);
 		object_unref(&o);
 		client_take_answer(c);
 		return;
@@ -56,20 +55,18 @@ void client_take_object(struct client *c, struct object *o)
 	client_enter(c, CL_WAIT);
 }
 
-void client_on_answer(struct lookup *l)
+void client_on_answer(void *arg)
 {
-	struct client *c = l->owner;
+	struct client *c = arg;
 
 	loop_defer(client_loop(c), &c->task);
 }
 
 void client_take_answer(struct client *c)
 {
-	struct lookup *l = &c->x->lookup;
-	struct object *o = l->object;
+	struct object *o = answer_take(&c->x->answer);
 
-	l->object = NULL;
-	if (o || !lookup_waits(l))
+	if (o || !answer_waits(&c->x->answer))
 		client_take_object(c, o);
 	if (client_is_over(c))
 		return;
@@ -80,10 +77,10 @@ void client_take_answer(struct client *c)
 /* Lets the reader go on with the gzip form of a stored response, which is made once for all clients. */
 static void client_take_gzip(struct client *c, struct delivery *f, struct sender_client *asked)
 {
-	const struct lookup *l = &c->x->lookup;
+	struct slice key = answer_key(&c->x->answer);
 	struct object *form;
 
-	if (gzip_form(&c->pool->forms, c->reader.object, l->key, l->key_len, !asked->head, &form) ==
+	if (gzip_form(&c->pool->forms, c->reader.object, key.at, key.len, !asked->head, &form) ==
 	    OBJECT_GZIP_USELESS)
 		asked->gzip = false;
 	if (!form)
@@ -100,25 +97,18 @@ static bool client_begin_with(struct client *c, struct object_head *head, bool s
 {
 	struct exchange *x = c->x;
 	struct object *o = c->reader.object;
+	struct delivery final;
 	struct sender_client asked = { .head = x->msg.method == METHOD_HEAD, .http_1_0 = x->msg.minor == 0,
-		.trailers = request_wants_trailer(&x->request), .keep = c->keep, .lines = "",
+		.trailers = request_wants_trailer(&x->request), .keep = c->keep, .lines = final.lines,
 		.gzip = head->gzip && client_conf(c)->gzip && request_accepts_gzip(&x->request),
 		.gzip_min = client_conf(c)->gzip_min,
 		.gzip_effort = client_conf(c)->gzip_fast ? GZIP_FAST : GZIP_SMALL };
-	struct delivery final;
 	struct verdict v;
 
-	if (x->lookup.ctx) {
-		if (deliver(&x->lookup, o, head, &final)) {
-			object_head_unref(&final.head);
-			client_close(c, false);
-			return true;
-		}
-		asked.lines = final.lines;
-	} else {
-		final.head = head;
-		final.content_length = object_content_length(o);
-		final.offset = 0;
+	if (answer_deliver(&x->answer, o, head, &final)) {
+		object_head_unref(&final.head);
+		client_close(c, false);
+		return true;
 	}
 	object_head_unref(&x->head);
 	x->head = final.head;
@@ -144,7 +134,7 @@ static void client_pass_interim(struct client *c)
 	char bytes[OBJECT_INTERIM_MAX];
 	struct iovec iov = { bytes, 0 };
 
-	if (c->x->msg.minor == 0 || c->x->lookup.source == SOURCE_COLLAPSED)
+	if (c->x->msg.minor == 0 || answer_is_collapsed(&c->x->answer))
 		return;
 	iov.iov_len = object_take_interim(&c->reader, &c->x->interim, bytes);
 	if (iov.iov_len)
@@ -156,29 +146,23 @@ bool client_begin(struct client *c)
 {
 	struct exchange *x = c->x;
 	struct object *o = c->reader.object;
-	struct object_head *head = NULL;
+	struct object_head *head;
+	bool stored;
 
 	if (!o) {
-		if (lookup_waits(&x->lookup))
+		if (answer_waits(&x->answer))
 			return false;
 		client_take_answer(c);
 		return c->state == CL_WAIT;
 	}
-	if (lookup_again(&x->lookup, o)) {
+	if (answer_again(&x->answer, o)) {
 		object_detach(&c->reader);
 		client_take_answer(c);
 		return c->state == CL_WAIT;
 	}
 	client_pass_interim(c);
-	if (object_phase(o) == OBJECT_SUBSTITUTED)
-		lookup_follow(&x->lookup, &c->reader, &head);
-	else if (x->lookup.head) {
-		head = x->lookup.head;
-		x->lookup.head = NULL;
-	} else if (object_get_head(o))
-		return client_begin_with(c, object_head_ref(object_get_head(o)), false);
-	if (head)
-		return client_begin_with(c, head, true);
+	if ((head = answer_head(&x->answer, &c->reader, &stored)))
+		return client_begin_with(c, head, stored);
 	if (object_phase(o) != OBJECT_FAILED)
 		return false;
 	client_take_object(c, local_reply_failed(client_context(c), o));

@@ -41,6 +41,7 @@ static int client_refuse_body(struct client *c, int status, const char *text)
 		return -1;
 	}
 	client_drop_body(c);
+	answer_refuse(&c->x->answer);
 	client_refuse(c, status, text);
 	return 0;
 }

@@ -9,7 +9,7 @@
 #include <sys/queue.h>
 
 #include "conf/conf.h"
-#include "proxy/answer/lookup.h"
+#include "proxy/answer/answer.h"
 #include "proxy/cache/gzip_form.h"
 #include "proxy/cache/sweeper.h"
 #include "proxy/client/client.h"
@@ -59,8 +59,7 @@ struct exchange {
 	bool body_starved;             /* the body's object is full: reading has stopped */
 	struct request_context ctx;    /* as of the request's complete head; settings NULL: no request yet */
 	struct request request;        /* what the request head says, once complete */
-	struct lookup lookup;
-	struct lookup_memory memory;
+	struct answer answer;          /* NEW also for what is no request, and is answered all the same */
 	struct object_head *head;      /* the head that goes out; one reference */
 	uint64_t offset;               /* where in the body this response begins */
 	size_t interim;                /* bytes of interim responses passed on */
@@ -221,8 +220,8 @@ void client_drop_body(struct client *);
 void client_on_upload_timeout(struct timer *);
 
 /* client_answer.c */
-void client_on_answer(struct lookup *);
-void client_take_answer(struct client *);      /* the lookup has its object, waits, or has none */
+void client_on_answer(void *client);
+void client_take_answer(struct client *);      /* the answer has its object, waits, or has none */
 void client_take_object(struct client *, struct object *);     /* NULL: closes, out of memory */
 void client_drop_answer(struct exchange *);
 bool client_begin(struct client *);            /* true: the head is on its way, or the connection is closed */

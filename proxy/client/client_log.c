@@ -10,7 +10,9 @@
  * refresh behind a hit. */
 static const struct fetch_timing *client_timing(const struct exchange *x)
 {
-	return x->lookup.ctx && x->lookup.status.hit ? NULL : x->timing;
+	const struct cache_status *s = answer_status(&x->answer);
+
+	return s && s->hit ? NULL : x->timing;
 }
 
 static uint64_t client_bytes_in(const struct client *c)
@@ -26,16 +28,17 @@ static uint64_t client_bytes_in(const struct client *c)
 static void client_log_more(struct client *c, struct access_log_entry *e)
 {
 	struct exchange *x = c->x;
+	const struct target *target = answer_target(&x->answer);
 	bool complete = x->ctx.settings;       /* the request's head */
 
 	e->wall_ms = loop_wall_ms(client_loop(c));
 	e->received_bytes = client_bytes_in(c);
 	e->sent_bytes = c->tunnel ? tunnel_bytes(c->tunnel, TUNNEL_ORIGIN) : x->sender.bytes;
 	e->way = answer_way_names[client_way(c)];
-	e->cache = x->lookup.ctx ? &x->lookup.status : NULL;
+	e->cache = answer_status(&x->answer);
 	e->first_byte_us = x->first_us ? (int64_t)(x->first_us - x->start_us) : -1;
 	e->timing = client_timing(x);
-	e->origin_host = x->lookup.ctx && x->lookup.target.to.path ? x->lookup.target.to.authority : NULL;
+	e->origin_host = target && target->to.path ? target->to.authority : NULL;
 	if (complete) {
 		e->version = x->msg.minor ? "1.1" : "1.0";
 		e->referer = http_msg_get(&x->msg, H_REFERER);
@@ -63,6 +66,7 @@ void client_log_line(struct client *c, const char *end)
 {
 	enum conf_log_format format = client_conf(c)->log_format;
 	struct exchange *x = c->x;
+	const struct target *target = answer_target(&x->answer);
 	char line[ACCESS_LOG_LINE_MAX];
 	char who[REQUESTER_TEXT_MAX];
 	struct object_report report;
@@ -77,9 +81,9 @@ void client_log_line(struct client *c, const char *end)
 		.body_bytes = c->tunnel ? tunnel_bytes(c->tunnel, TUNNEL_ORIGIN) : x->sender.body_bytes,
 		.tunnel = c->tunnel, .received_bytes = c->tunnel ? tunnel_bytes(c->tunnel, TUNNEL_CLIENT) : 0,
 		.report = c->reader.object ? object_snapshot(c->reader.object, &report) : NULL,
-		.kept = x->lookup.ctx ? lookup_kept_cause(&x->lookup, cause) : NULL,
+		.kept = target ? answer_kept_cause(&x->answer, cause) : NULL,
 		.duration_us = loop_now_us(client_loop(c)) - x->start_us, .end = end, .id = x->id,
-		.route = x->lookup.ctx ? x->lookup.target.route->name : NULL,
+		.route = target ? target->route->name : NULL,
 	};
 
 	if (format != CONF_LOG_TEXT)

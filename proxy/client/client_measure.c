@@ -7,13 +7,13 @@ enum answer_way client_way(const struct client *c)
 {
 	static const enum answer_way
 	    ways[] = { [TARGET_ROUTE] = WAY_ROUTE, [TARGET_GATEWAY] = WAY_GATEWAY, [TARGET_FORWARD] = WAY_FORWARD };
-	const struct lookup *l = &c->x->lookup;
+	const struct target *target = answer_target(&c->x->answer);
 
 	if (c->x->msg.method == METHOD_CONNECT)
 		return WAY_CONNECT;
-	if (!l->ctx || (l->target.mode == TARGET_ROUTE && l->target.route == &l->ctx->conf->direct))
+	if (!target || (target->mode == TARGET_ROUTE && target->route == &client_conf(c)->direct))
 		return WAY_NONE;
-	return ways[l->target.mode];
+	return ways[target->mode];
 }
 
 /* How the fetch of an answer failed after its head was out; NONE: it did not. */
@@ -26,39 +26,35 @@ static enum failure_kind client_cut_why(const struct client *c, bool cut)
 
 /* Notes the answer in the list of feeds. An error is listed for every URL of a route or the gateway, which are there
  * for feeds; of the forward proxy, through which anything may be asked for, only where the URL was a feed before. */
-static void client_note_feed(struct client *c, const struct object_report *all, int64_t next_fetch, bool cut)
+static void client_note_feed(struct client *c, const struct object_report *all, bool cut)
 {
 	struct exchange *x = c->x;
-	const struct lookup *l = &x->lookup;
+	const struct cache_status *s = answer_status(&x->answer);
+	int64_t next_fetch = all ? answer_next_fetch(&x->answer, c->reader.object) : 0;
 	const struct object_report *r = all && all->decided ? all : NULL;
 	char room[FEEDS_SEEN_URL_MAX];
-	struct text url = text_on(room, sizeof room);
+	struct text written = text_on(room, sizeof room);
+	struct slice url = answer_url(&x->answer, &written);
 	struct feed_answer a = { .now = loop_wall_ms(client_loop(c)) / 1000,
 		.status = x->status,
-		.hit = l->status.hit || l->status.kept,
+		.hit = s->hit || s->kept,
 		.failed = cut || x->status >= 500,
 		.has_ttl = next_fetch && !cut,
 		.asked_us = x->start_us,
 		.bytes = x->sender.body_bytes };
 
 	a.ttl = next_fetch - a.now;
-	a.listed = a.failed && l->target.mode != TARGET_FORWARD;
+	a.listed = a.failed && answer_target(&x->answer)->mode != TARGET_FORWARD;
 	if (r) {
 		a.verdict = &r->verdict;
 		a.repairs = r->repairs;
 		a.malformed = r->malformed;
 	}
 	if (all)
-		lookup_account(l, all,
-		    &(struct lookup_end){ x->status, x->start_us, cut, client_cut_why(c, cut) }, &a.state);
-	if (l->url_len) {
-		url.bytes = l->memory->key.bytes;
-		url.len = l->url_len;
-	} else
-		destination_url(&url, &l->target.to);
-	if (!url.failed)
-		feeds_seen_note(x->ctx.feeds, x->ctx.worker, c->reader.object, (struct slice){ url.bytes, url.len },
-		    &a);
+		answer_account(&x->answer, all,
+		    &(struct answer_ended){ x->status, x->start_us, cut, client_cut_why(c, cut) }, &a.state);
+	if (url.at)
+		feeds_seen_note(x->ctx.feeds, x->ctx.worker, c->reader.object, url, &a);
 }
 
 void client_measure(struct client *c, bool cut)
@@ -68,17 +64,16 @@ void client_measure(struct client *c, bool cut)
 	struct object_report report;
 	const struct object_report *all = c->reader.object ? object_snapshot(c->reader.object, &report) : NULL;
 	const struct object_report *r = all && all->decided ? all : NULL;
-	int64_t next_fetch = all ? lookup_next_fetch(&x->lookup, c->reader.object) : 0;
-
-	enum answer_outcome outcome = x->lookup.ctx ? lookup_answer(&x->lookup) : ANSWER_NONE;
+	const struct target *target = answer_target(&x->answer);
+	enum answer_outcome outcome = target ? answer_outcome(&x->answer) : ANSWER_NONE;
 
 	answers_add(&s->answers, client_way(c), outcome, x->status);
 	if (r)
 		answers_add_verdict(&s->answers, &r->verdict);
 	if (c->tunnel || !x->first_us)
 		return;
-	if (x->lookup.ctx && x->lookup.target.to.path)
-		client_note_feed(c, all, next_fetch, cut);
+	if (target && target->to.path)
+		client_note_feed(c, all, cut);
 	stats_observe(s, HISTOGRAM_FIRST_BYTE, outcome, x->first_us - x->start_us);
 	stats_observe(s, HISTOGRAM_RESPONSE_SIZE, outcome, x->sender.body_bytes);
 	stats_observe(s, HISTOGRAM_REQUEST_DURATION, outcome, x->sent_us - x->start_us);

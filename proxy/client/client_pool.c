@@ -3,7 +3,6 @@
  * Invariant: a spare exchange has a parser, a buffer of its first size, and nothing of anybody's request. */
 #include "proxy/client/client_internal.h"
 
-#include <assert.h>
 #include <stdlib.h>
 
 #include "proxy/client/crowd.h"
@@ -17,10 +16,9 @@ enum {
 
 static void exchange_free(struct exchange *x)
 {
-	assert(task_is_out(&x->lookup.wait.task));
 	http_parser_free(&x->parser);
 	http_msg_free(&x->msg);
-	lookup_memory_free(&x->memory);
+	answer_free_memory(&x->answer);
 	free(x->in);
 	free(x);
 }
@@ -45,7 +43,7 @@ static struct exchange *exchange_new(size_t max_fields)
 void exchange_give(struct client_pool *p, struct exchange *x)
 {
 	if (p->n_spares < CLIENT_SPARES && x->parser && x->in_cap == CLIENT_IN_FIRST_BYTES &&
-	    x->memory.key.cap <= CLIENT_IN_FIRST_BYTES) {
+	    answer_memory(&x->answer) <= CLIENT_IN_FIRST_BYTES) {
 		SLIST_INSERT_HEAD(&p->spares, x, spare);
 		p->n_spares++;
 		return;

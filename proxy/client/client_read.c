@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "conf/conf.h"
-#include "proxy/answer/dispatch.h"
 #include "proxy/answer/local_reply.h"
 #include "proxy/answer/request_read.h"
 #include "proxy/client/access_log.h"
@@ -152,12 +151,8 @@ static void client_request(struct client *c)
 		client_close(c, false);
 		return;
 	}
-	lookup_clear(&x->lookup);
-	x->lookup.ready = client_on_answer;
-	x->lookup.owner = c;
-	x->lookup.memory = &x->memory;
-	dispatch(&x->ctx, &x->lookup, &x->request, &x->who, x->body,
-	    c->opened ? &c->opened->to : NULL);
+	answer_start(&x->answer, &(struct answer_asked){ .ctx = &x->ctx, .request = &x->request, .who = &x->who,
+		.body = x->body, .inside = c->opened ? &c->opened->to : NULL, .ready = client_on_answer, .owner = c });
 	client_take_answer(c);
 	if (c->state != CL_WAIT || !x->body || !c->reader.object)
 		return;

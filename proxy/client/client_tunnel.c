@@ -12,8 +12,8 @@
 #include "proxy/http/http_parse.h"
 #include "proxy/net/conn.h"
 #include "proxy/net/tunnel.h"
-#include "proxy/origin/fetch_timing.h"
 #include "proxy/origin/dial.h"
+#include "proxy/origin/fetch_timing.h"
 
 static void client_on_tunnel_end(void *arg, enum tunnel_end end)
 {

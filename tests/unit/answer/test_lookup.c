@@ -1,16 +1,15 @@
-/* Owns the cases of proxy/answer/lookup.c and lookup_origin.c: which way a request goes, by what is stored and what it says. The memory
+/* Owns the cases of proxy/answer/answer.c, lookup.c and lookup_origin.c: which way a request goes, by what is stored and what it says. The memory
  * store is the real one, the second store answers when the case lets it, and the linker puts fills of the test's own in the place of
  * fill_start() and fetch_plan() (tests/include.am).
  * Must not know: origins, clients. Invariant: each row names its rule (sections of RFC 9111 where no other is named). */
-#include "proxy/answer/lookup.h"
+#include "proxy/answer/answer_internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "proxy/answer/context.h"
-#include "proxy/cache/fill.h"
 #include "proxy/answer/request_read.h"
+#include "proxy/cache/fill.h"
 #include "proxy/http/http_parse.h"
 #include "proxy/http/vary.h"
 #include "proxy/net/loop.h"
@@ -83,7 +82,7 @@ static struct {
 	struct conf *conf;
 	struct request_context ctx;
 	struct store slow;
-	enum lookup_company company;   /* of the requests */
+	bool alone;                    /* the requests wait with no others */
 } world;
 
 static void world_open(bool second)
@@ -112,26 +111,37 @@ static void world_close(void)
 struct asked {
 	struct http_msg msg;
 	struct request request;
-	struct lookup_memory memory;
-	struct lookup lookup;
+	struct answer answer;
 	unsigned ready;
 	char text[HEAD_MAX];
 };
 
-static void on_ready(struct lookup *l)
+static void on_ready(void *asked)
 {
-	((struct asked *)l->owner)->ready++;
+	((struct asked *)asked)->ready++;
+}
+
+/* In the place of dispatch(): every request is looked up. */
+void __wrap_dispatch(struct answer *, const struct answer_asked *);
+void __wrap_dispatch(struct answer *a, const struct answer_asked *asked)
+{
+	static const struct freshness_settings settings;
+	const char *why;
+
+	CU_ASSERT_EQUAL_FATAL(target_find(&a->target, world.conf, asked->request->msg, 80, a->memory.path, sizeof a->memory.path, &why), TARGET_OK);
+	text_empty(&a->memory.key);
+	text_puts(&a->memory.key, URL);
+	a->kind = KIND_CACHED;
+	lookup_start(a, &settings, SETTINGS_HASH, POLICY_AUTO, world.alone);
 }
 
 static void ask(struct asked *a, const char *lines)
 {
-	struct freshness_settings settings = { 0 };
 	struct http_parser *p = http_parser_new(true, NULL, NULL);
 	int len = snprintf(a->text, sizeof a->text, "GET /f HTTP/1.1\r\nHost: o\r\n%s\r\n", lines);
-	const char *why;
 	size_t used;
 
-	memset(&a->memory, 0, sizeof a->memory);
+	memset(&a->answer, 0, sizeof a->answer);
 	a->ready = 0;
 	CU_ASSERT_FATAL(p && !http_msg_init(&a->msg, FIELDS));
 	a->msg.base = a->text;
@@ -139,23 +149,13 @@ static void ask(struct asked *a, const char *lines)
 	CU_ASSERT_EQUAL_FATAL(http_parse(p, a->text, (size_t)len, &used), PARSE_HEAD);
 	http_parser_free(&p);
 	request_read(&a->request, &a->msg);
-	lookup_clear(&a->lookup);
-	a->lookup.ready = on_ready;
-	a->lookup.owner = a;
-	a->lookup.memory = &a->memory;
-	a->lookup.ctx = &world.ctx;
-	a->lookup.request = &a->request;
-	a->lookup.company = world.company;
-	CU_ASSERT_EQUAL_FATAL(target_find(&a->lookup.target, world.conf, &a->msg, 80, a->memory.path, sizeof a->memory.path, &why), TARGET_OK);
-	text_puts(&a->memory.key, URL);
-	lookup_start(&a->lookup, &settings, SETTINGS_HASH);
+	answer_start(&a->answer, &(struct answer_asked){ .ctx = &world.ctx, .request = &a->request, .ready = on_ready, .owner = a });
 }
 
 static void leave(struct asked *a)
 {
-	lookup_free(&a->lookup);
-	text_free(&a->memory.key);
-	text_free(&a->memory.sent);
+	answer_end(&a->answer);
+	answer_free_memory(&a->answer);
 	http_msg_free(&a->msg);
 }
 
@@ -234,7 +234,7 @@ static void decisions(void)
 		int64_t age;
 		struct freshness f;
 		const char *lines;
-		enum lookup_source source;
+		enum answer_source source;
 		enum cache_fwd fwd;
 		unsigned fills, validating;
 	} cases[] = {
@@ -267,10 +267,10 @@ static void decisions(void)
 		world_open(false);
 		store(cases[i].stored, cases[i].age, &cases[i].f);
 		ask(&a, cases[i].lines);
-		UNIT_ROW(a.lookup.step == LOOKUP_DELIVER && a.lookup.object, "%s: step %d", cases[i].rule, (int)a.lookup.step);
-		UNIT_ROW(a.lookup.source == cases[i].source && a.lookup.status.fwd == cases[i].fwd, "%s: source %d, fwd %d", cases[i].rule,
-			(int)a.lookup.source, (int)a.lookup.status.fwd);
-		UNIT_ROW(a.lookup.status.hit == (cases[i].source == SOURCE_STORED), "%s", cases[i].rule);
+		UNIT_ROW(a.answer.state == ANSWER_READY && a.answer.object, "%s: state %d", cases[i].rule, (int)a.answer.state);
+		UNIT_ROW(a.answer.source == cases[i].source && a.answer.status.fwd == cases[i].fwd, "%s: source %d, fwd %d", cases[i].rule,
+			(int)a.answer.source, (int)a.answer.status.fwd);
+		UNIT_ROW(a.answer.status.hit == (cases[i].source == SOURCE_STORED), "%s", cases[i].rule);
 		UNIT_ROW(seen.fills == cases[i].fills && seen.validating == cases[i].validating, "%s: %u fills, %u of them validate", cases[i].rule,
 			seen.fills, seen.validating);
 		UNIT_ROW(!a.ready, "%s: ready() from within", cases[i].rule);
@@ -283,7 +283,7 @@ static void decisions(void)
 
 static void waiting(void)
 {
-	static const struct { const char *rule; bool brings; enum lookup_source source; unsigned fills; bool warm; } cases[] = {
+	static const struct { const char *rule; bool brings; enum answer_source source; unsigned fills; bool warm; } cases[] = {
 		{ "it has the response: memory has it from now on", true, SOURCE_STORED, 0, true },
 		{ "it has not", false, SOURCE_FILL, 1, false },
 	};
@@ -296,11 +296,11 @@ static void waiting(void)
 		world_open(true);
 		e = aged(PRIMARY, 10, &plain);
 		ask(&a, "");
-		UNIT_ROW(lookup_waits(&a.lookup) && seen.wait && !seen.fills && !a.ready, "%s: step %d", cases[i].rule, (int)a.lookup.step);
+		UNIT_ROW(answer_waits(&a.answer) && seen.wait && !seen.fills && !a.ready, "%s: state %d", cases[i].rule, (int)a.answer.state);
 		seen.wait->got(seen.wait, cases[i].brings ? entry_ref(e) : NULL);
-		UNIT_ROW(a.ready == 1 && a.lookup.step == LOOKUP_DELIVER, "%s: step %d", cases[i].rule, (int)a.lookup.step);
-		UNIT_ROW(a.lookup.source == cases[i].source && seen.fills == cases[i].fills, "%s: source %d, %u fills", cases[i].rule,
-			(int)a.lookup.source, seen.fills);
+		UNIT_ROW(a.ready == 1 && a.answer.state == ANSWER_READY, "%s: state %d", cases[i].rule, (int)a.answer.state);
+		UNIT_ROW(a.answer.source == cases[i].source && seen.fills == cases[i].fills, "%s: source %d, %u fills", cases[i].rule,
+			(int)a.answer.source, seen.fills);
 		there = cache_peek(world.ctx.cache, PRIMARY, strlen(PRIMARY));
 		UNIT_ROW(!there == !cases[i].warm, "%s", cases[i].rule);
 		entry_unref(&there);
@@ -317,7 +317,7 @@ static void leaving(void)
 
 	world_open(true);
 	ask(&a, "");
-	CU_ASSERT(lookup_waits(&a.lookup));
+	CU_ASSERT(answer_waits(&a.answer));
 	leave(&a);
 	CU_ASSERT(!seen.wait && !a.ready && !seen.fills);
 	world_close();
@@ -351,11 +351,11 @@ static void company(void)
 	leave(&a);
 	/* What refreshes a stored response is in flight for all to see, even for the sake of a request that waits for none. */
 	put(aged(PRIMARY, LIFETIME + 10, &(struct freshness){ .swr_s = WINDOW }));
-	world.company = COMPANY_NONE;
+	world.alone = true;
 	ask(&a, "");
 	CU_ASSERT(seen.fills == 4 && seen.alone == 1);
 	leave(&a);
-	world.company = COMPANY_ANY;
+	world.alone = false;
 	world_close();
 }
 

@@ -1,0 +1,187 @@
+/* The states of an answer, and what its owner asks of it; see answer.h. */
+#include "proxy/answer/answer_internal.h"
+
+#include <assert.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "proxy/cache/purge.h"
+
+/* Bits of the states that may follow. An answer may end at any time. */
+#define TO(state) (1u << ANSWER_##state)
+static const unsigned answer_next[KIND_COUNT][ANSWER_STATES] = {
+	[KIND_OWN] = {
+		[ANSWER_NEW] = TO(READY), [ANSWER_READY] = TO(BEGUN) | TO(NEW), [ANSWER_BEGUN] = TO(NEW),
+	},
+	[KIND_PURGE] = {
+		[ANSWER_NEW] = TO(WAIT) | TO(READY), [ANSWER_WAIT] = TO(READY) | TO(NEW),
+		[ANSWER_READY] = TO(BEGUN) | TO(NEW), [ANSWER_BEGUN] = TO(NEW),
+	},
+	[KIND_RELAY] = {
+		[ANSWER_NEW] = TO(READY), [ANSWER_READY] = TO(BEGUN) | TO(NEW), [ANSWER_BEGUN] = TO(NEW),
+	},
+	[KIND_CACHED] = {
+		[ANSWER_NEW] = TO(WAIT) | TO(READY), [ANSWER_WAIT] = TO(READY) | TO(NEW),
+		[ANSWER_READY] = TO(WAIT) | TO(READY) | TO(BEGUN) | TO(NEW), [ANSWER_BEGUN] = TO(NEW),
+	},
+};
+
+static void answer_enter(struct answer *a, enum answer_state state)
+{
+	assert(answer_next[a->kind][a->state] >> state & 1);
+	a->state = state;
+}
+
+static bool answer_is_pending(const struct answer *a)
+{
+	return a->purging || (a->kind == KIND_CACHED && lookup_waits(a));
+}
+
+void answer_start(struct answer *a, const struct answer_asked *asked)
+{
+	assert(a->state == ANSWER_NEW);
+	memset(a, 0, offsetof(struct answer, freshness));
+	a->target.to.path = NULL;
+	a->ctx = asked->ctx;
+	a->request = asked->request;
+	a->ready = asked->ready;
+	a->owner = asked->owner;
+	dispatch(a, asked);
+	answer_enter(a, answer_is_pending(a) ? ANSWER_WAIT : ANSWER_READY);
+}
+
+void answer_came(struct answer *a)
+{
+	answer_enter(a, ANSWER_READY);
+	a->ready(a->owner);
+}
+
+void answer_begin(struct answer *a)
+{
+	if (a->kind == KIND_CACHED)
+		lookup_settle(a);
+	answer_enter(a, ANSWER_BEGUN);
+}
+
+struct object *answer_take(struct answer *a)
+{
+	struct object *o = a->object;
+
+	a->object = NULL;
+	return o;
+}
+
+void answer_refuse(struct answer *a)
+{
+	if (a->state != ANSWER_WAIT)
+		return;
+	purge_wait_free(&a->purging);
+	answer_enter(a, ANSWER_READY);
+}
+
+void answer_end(struct answer *a)
+{
+	if (a->state == ANSWER_NEW)
+		return;
+	purge_wait_free(&a->purging);
+	if (a->kind == KIND_CACHED)
+		lookup_free(a);
+	target_free(&a->target);
+	object_unref(&a->object);
+	object_head_unref(&a->head);
+	answer_enter(a, ANSWER_NEW);
+	a->kind = KIND_OWN;
+}
+
+void answer_free_memory(struct answer *a)
+{
+	text_free(&a->memory.key);
+	text_free(&a->memory.sent);
+}
+
+size_t answer_memory(const struct answer *a)
+{
+	return a->memory.key.cap;
+}
+
+bool answer_again(struct answer *a, const struct object *o)
+{
+	if (a->kind != KIND_CACHED || !lookup_again(a, o))
+		return false;
+	answer_enter(a, lookup_waits(a) ? ANSWER_WAIT : ANSWER_READY);
+	return true;
+}
+
+void answer_late(struct answer *a, struct object *o)
+{
+	lookup_late(a, o);
+	answer_enter(a, lookup_waits(a) ? ANSWER_WAIT : ANSWER_READY);
+}
+
+void answer_set_kept(struct answer *a, int fwd_status)
+{
+	a->status = (struct cache_status){ .kept = true, .fwd = FWD_STALE, .fwd_status = fwd_status, .detail = "kept" };
+}
+
+/* Moves the reader to the stored response that the SUBSTITUTED object names. */
+static struct object_head *answer_follow(struct answer *a, struct object_reader *r)
+{
+	const struct object_report *report = object_reported(r->object);
+	struct object_head *head;
+
+	a->source = SOURCE_SUBSTITUTED;
+	a->freshness = report->freshness;
+	a->status.fwd_status = report->fwd_status;
+	a->status.stored = report->stored;
+	a->why = report->failure;
+	if (report->kept)
+		answer_set_kept(a, report->fwd_status);
+	object_follow(r, &head);
+	return head;
+}
+
+struct object_head *answer_head(struct answer *a, struct object_reader *r, bool *stored)
+{
+	bool substituted = object_phase(r->object) == OBJECT_SUBSTITUTED;
+	struct object_head *head = substituted ? answer_follow(a, r) : a->head;
+
+	*stored = head;
+	if (!substituted)
+		a->head = NULL;
+	if (!head && (head = object_get_head(r->object)))
+		object_head_ref(head);
+	return head;
+}
+
+bool answer_waits(const struct answer *a)
+{
+	return a->state == ANSWER_WAIT;
+}
+
+bool answer_is_collapsed(const struct answer *a)
+{
+	return a->source == SOURCE_COLLAPSED;
+}
+
+const struct target *answer_target(const struct answer *a)
+{
+	return a->state == ANSWER_NEW ? NULL : &a->target;
+}
+
+struct slice answer_url(const struct answer *a, struct text *room)
+{
+	if (a->url_len)
+		return (struct slice){ a->memory.key.bytes, a->url_len };
+	destination_url(room, &a->target.to);
+	return (struct slice){ room->failed ? NULL : room->bytes, room->len };
+}
+
+struct slice answer_key(const struct answer *a)
+{
+	return lookup_key(a);
+}
+
+const struct cache_status *answer_status(const struct answer *a)
+{
+	return a->state == ANSWER_NEW ? NULL : &a->status;
+}
