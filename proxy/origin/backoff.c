@@ -2,13 +2,9 @@
  * goes ahead. */
 #include "proxy/origin/backoff.h"
 
-#include <arpa/inet.h>
-#include <ctype.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "conf/cidr.h"
 #include "proxy/base/hash.h"
 #include "proxy/origin/backoff_internal.h"
 
@@ -17,11 +13,11 @@ static const uint64_t backoff_memory_ms = 24 * 3600 * 1000, backoff_hour_ms = 36
 
 struct backoff *backoff_new(void)
 {
-	struct backoff *p = calloc(1, sizeof *p);
+	struct backoff *b = calloc(1, sizeof *b);
 
-	if (p)
-		pthread_mutex_init(&p->lock, NULL);
-	return p;
+	if (b)
+		pthread_mutex_init(&b->lock, NULL);
+	return b;
 }
 
 void backoff_free(struct backoff **pp)
@@ -35,95 +31,64 @@ void backoff_free(struct backoff **pp)
 	*pp = NULL;
 }
 
-bool backoff_is_idle(const struct backoff *p)
+bool backoff_is_idle(const struct backoff *b)
 {
-	return !atomic_load_explicit(&p->n, memory_order_relaxed);
+	return !atomic_load_explicit(&b->n, memory_order_relaxed);
 }
 
-void backoff_enter(struct backoff *p)
+void backoff_enter(struct backoff *b)
 {
-	pthread_mutex_lock(&p->lock);
+	pthread_mutex_lock(&b->lock);
 }
 
-void backoff_exit(struct backoff *p)
+void backoff_exit(struct backoff *b)
 {
-	atomic_store_explicit(&p->n, p->urls.n + p->hosts.n, memory_order_relaxed);
-	pthread_mutex_unlock(&p->lock);
+	atomic_store_explicit(&b->n, b->urls.n + b->hosts.n, memory_order_relaxed);
+	pthread_mutex_unlock(&b->lock);
 }
 
 /* ---- entries ---- */
 
-/* An IPv6 address is written as inet_ntop() writes it, and a name without the dot of the root. */
-void backoff_host_of(struct backoff_host *h, struct slice url)
-{
-	size_t scheme = url.len > 5 && url.at[4] == 's' ? 8 : 7, from = scheme, end = from, to;
-	char *at = h->text;
-	struct ip ip;
-
-	while (end < url.len && url.at[end] != '/')
-		end++;
-	to = from;
-	if (from < end && url.at[from] == '[') {
-		while (to < end && url.at[to] != ']')
-			to++;
-		from++;
-	} else
-		while (to < end && url.at[to] != ':')
-			to++;
-	at += snprintf(at, 9, "%.*s", (int)scheme, url.at);
-	if (to > from && ip_parse(url.at + from, to - from, &ip))
-		inet_ntop(ip.ipv6 ? AF_INET6 : AF_INET, ip.bytes, at, INET6_ADDRSTRLEN);
-	else
-		snprintf(at, URL_MAX_HOST + 1, "%.*s", (int)(to - from), url.at + from);
-	h->bare = (struct slice){ at, strlen(at) };
-	for (size_t i = 0; i < h->bare.len; i++)
-		at[i] = (char)tolower((unsigned char)at[i]);
-	h->bare.len -= h->bare.len > 1 && at[h->bare.len - 1] == '.';
-	to += to < end && url.at[to] == ']';
-	snprintf(at + h->bare.len, 8, "%.*s", (int)(end - to), url.at + to);
-	h->name = (struct slice){ h->text, strlen(h->text) };
-}
-
-static struct backoff_entry *backoff_host_entry(struct backoff *p, const struct backoff_request *r, bool make)
+static struct backoff_entry *backoff_host_entry(struct backoff *b, const struct backoff_request *asked, bool make)
 {
 	struct backoff_entry *e;
 	struct backoff_host h;
 
-	backoff_host_of(&h, r->url);
-	e = backoff_table_find(&p->hosts, h.name, r->parent);
-	return e || !make ? e : backoff_table_add(&p->hosts, h.name, r->parent, h.bare);
+	backoff_host_of(&h, asked->url);
+	e = backoff_table_find(&b->hosts, h.name, asked->parent);
+	return e || !make ? e : backoff_table_add(&b->hosts, h.name, asked->parent, h.bare);
 }
 
-static struct backoff_entry *backoff_url_entry(struct backoff *p, const struct backoff_request *r,
+static struct backoff_entry *backoff_url_entry(struct backoff *b, const struct backoff_request *asked,
     const struct backoff_terms *terms, bool make)
 {
-	struct backoff_entry *e = backoff_table_find(&p->urls, r->url, terms->way);
+	struct backoff_entry *e = backoff_table_find(&b->urls, asked->url, terms->way);
 	struct backoff_host h;
 
 	if (e || !make)
 		return e;
-	backoff_host_of(&h, r->url);
-	return backoff_table_add(&p->urls, r->url, terms->way, h.bare);
+	backoff_host_of(&h, asked->url);
+	return backoff_table_add(&b->urls, asked->url, terms->way, h.bare);
 }
 
-static void backoff_tidy(struct backoff_table *t, size_t bucket, uint64_t now_ms)
+static void backoff_tidy(struct backoff_table *table, size_t bucket, uint64_t now_ms)
 {
 	struct backoff_entry *e, *next;
 
-	for (e = LIST_FIRST(&t->buckets[bucket]); e; e = next) {
+	for (e = LIST_FIRST(&table->buckets[bucket]); e; e = next) {
 		next = LIST_NEXT(e, link);
 		if (e->until_ms + backoff_memory_ms <= now_ms && e->asked_ms + backoff_memory_ms <= now_ms &&
 		    e->other_until_ms <= now_ms)
-			backoff_table_forget(t, e);
+			backoff_table_forget(table, e);
 	}
 }
 
 /* Each call looks through one bucket for what is too long ago to count. */
-static void backoff_tidy_some(struct backoff *p, uint64_t now_ms)
+static void backoff_tidy_some(struct backoff *b, uint64_t now_ms)
 {
-	p->tidied = (p->tidied + 1) % BACKOFF_BUCKETS;
-	backoff_tidy(&p->urls, p->tidied, now_ms);
-	backoff_tidy(&p->hosts, p->tidied, now_ms);
+	b->tidied = (b->tidied + 1) % BACKOFF_BUCKETS;
+	backoff_tidy(&b->urls, b->tidied, now_ms);
+	backoff_tidy(&b->hosts, b->tidied, now_ms);
 }
 
 /* ---- asking ---- */
@@ -131,35 +96,35 @@ static void backoff_tidy_some(struct backoff *p, uint64_t now_ms)
 /* Until when a request waits, and for which entry; NULL: it does not. too_soon: not for a pause. */
 struct backoff_wait { uint64_t until_ms; struct backoff_entry *e; enum failure_kind too_soon; };
 
-static void backoff_wait_longer(struct backoff_wait *w, struct backoff_entry *e, uint64_t until_ms,
+static void backoff_wait_longer(struct backoff_wait *wait, struct backoff_entry *e, uint64_t until_ms,
     enum failure_kind too_soon)
 {
-	if (until_ms > w->until_ms)
-		*w = (struct backoff_wait){ until_ms, e, too_soon };
+	if (until_ms > wait->until_ms)
+		*wait = (struct backoff_wait){ until_ms, e, too_soon };
 }
 
-static bool backoff_keeps(const struct backoff_request *r, const struct backoff_entry *e)
+static bool backoff_keeps(const struct backoff_request *asked, const struct backoff_entry *e)
 {
-	return e && e->until_ms && (!r->changes || e->asked_for);
+	return e && e->until_ms && (!asked->changes || e->asked_for);
 }
 
 /* Until its end a pause holds for all, and then until it is known what came of the first request behind it. */
-static void backoff_wait_for(struct backoff_wait *w, const struct backoff_request *r, struct backoff_entry *e,
+static void backoff_wait_for(struct backoff_wait *wait, const struct backoff_request *asked, struct backoff_entry *e,
     uint64_t now_ms)
 {
-	if (!backoff_keeps(r, e))
+	if (!backoff_keeps(asked, e))
 		return;
 	if (e->until_ms > now_ms)
-		backoff_wait_longer(w, e, e->until_ms, FAILURE_NONE);
-	else if (e->trial && e->trial != r->id)
-		backoff_wait_longer(w, e, e->trial_until_ms, FAILURE_NONE);
+		backoff_wait_longer(wait, e, e->until_ms, FAILURE_NONE);
+	else if (e->trial && e->trial != asked->id)
+		backoff_wait_longer(wait, e, e->trial_until_ms, FAILURE_NONE);
 }
 
-static void backoff_try(const struct backoff_request *r, struct backoff_entry *e, uint64_t now_ms)
+static void backoff_try(const struct backoff_request *asked, struct backoff_entry *e, uint64_t now_ms)
 {
-	if (!backoff_keeps(r, e) || r->changes)
+	if (!backoff_keeps(asked, e) || asked->changes)
 		return;
-	e->trial = r->id;
+	e->trial = asked->id;
 	e->trial_until_ms = now_ms + BACKOFF_TRIAL_MS;
 }
 
@@ -185,48 +150,48 @@ static void backoff_asked(struct backoff_entry *e, uint64_t now_ms)
 	e->asked_ms = now_ms;
 }
 
-static void backoff_explain(const struct backoff_wait *w, uint64_t now_ms, struct failure *f)
+static void backoff_explain(const struct backoff_wait *wait, uint64_t now_ms, struct failure *failure)
 {
-	const struct backoff_entry *e = w->e;
+	const struct backoff_entry *e = wait->e;
 	const enum failure_kind why = (enum failure_kind)e->why;
 
-	if (w->too_soon)
-		failure_set(f, w->too_soon, "asked too soon again");
+	if (wait->too_soon)
+		failure_set(failure, wait->too_soon, "asked too soon again");
 	else if (e->asked_for)
-		failure_set(f, FAILURE_PAUSED, "the origin asked for a pause");
+		failure_set(failure, FAILURE_PAUSED, "the origin asked for a pause");
 	else if (e->status)
-		failure_set(f, FAILURE_PAUSED, "the origin answered %d", (int)e->status);
+		failure_set(failure, FAILURE_PAUSED, "the origin answered %d", (int)e->status);
 	else
-		failure_set(f, FAILURE_PAUSED, "%s", failure_token(why));
-	if (!w->too_soon) {
-		f->before = why;
-		f->received_status = e->status;
+		failure_set(failure, FAILURE_PAUSED, "%s", failure_token(why));
+	if (!wait->too_soon) {
+		failure->before = why;
+		failure->received_status = e->status;
 	}
-	f->retry_after_s = (unsigned)((w->until_ms - now_ms + 999) / 1000);
+	failure->retry_after_s = (unsigned)((wait->until_ms - now_ms + 999) / 1000);
 }
 
 /* The entries that a request looks at. */
 struct backoff_pair { struct backoff_entry *host, *url; };
 
-static struct backoff_pair backoff_pair_of(struct backoff *p, const struct backoff_request *r,
+static struct backoff_pair backoff_pair_of(struct backoff *b, const struct backoff_request *asked,
     const struct backoff_terms *terms, bool make)
 {
 	bool spaces = make && terms->host_interval_ms && terms->host_interval_ms != BACKOFF_LEARNED;
 
 	return (struct backoff_pair){
-		terms->pauses || terms->host_interval_ms ? backoff_host_entry(p, r, spaces) : NULL,
-		backoff_url_entry(p, r, terms, make && terms->url_interval_ms) };
+		terms->pauses || terms->host_interval_ms ? backoff_host_entry(b, asked, spaces) : NULL,
+		backoff_url_entry(b, asked, terms, make && terms->url_interval_ms) };
 }
 
 /* What the request has to wait for but the host's interval. */
-static struct backoff_wait backoff_wait_of(const struct backoff_pair *pair, const struct backoff_request *r,
+static struct backoff_wait backoff_wait_of(const struct backoff_pair *pair, const struct backoff_request *asked,
     const struct backoff_terms *terms, uint64_t now_ms)
 {
 	struct backoff_wait w = { .until_ms = now_ms };
 
 	if (terms->pauses) {
-		backoff_wait_for(&w, r, pair->host, now_ms);
-		backoff_wait_for(&w, r, pair->url, now_ms);
+		backoff_wait_for(&w, asked, pair->host, now_ms);
+		backoff_wait_for(&w, asked, pair->url, now_ms);
 	}
 	if (pair->url && pair->url->asked_ms && terms->url_interval_ms)
 		backoff_wait_longer(&w, pair->url, pair->url->asked_ms + terms->url_interval_ms,
@@ -235,14 +200,14 @@ static struct backoff_wait backoff_wait_of(const struct backoff_pair *pair, cons
 }
 
 /* Whether the request has to wait. */
-static enum backoff_answer backoff_judge(const struct backoff_pair *pair, const struct backoff_request *r,
+static enum backoff_answer backoff_judge(const struct backoff_pair *pair, const struct backoff_request *asked,
     const struct backoff_terms *terms, uint64_t now_ms, uint64_t *soon_ms, struct failure *failure)
 {
-	struct backoff_wait w = backoff_wait_of(pair, r, terms, now_ms);
+	struct backoff_wait w = backoff_wait_of(pair, asked, terms, now_ms);
 	uint64_t space = backoff_space_ms(pair->host, terms, now_ms);
 
 	*soon_ms = 0;
-	if (!w.e && space && !r->again && !r->changes && pair->host && pair->host->asked_ms) {
+	if (!w.e && space && !asked->again && !asked->changes && pair->host && pair->host->asked_ms) {
 		backoff_wait_longer(&w, pair->host, pair->host->asked_ms + space, FAILURE_HOST_ASKED_TOO_SOON);
 		*soon_ms = w.until_ms - now_ms;
 	}
@@ -271,27 +236,28 @@ enum backoff_answer backoff_waits(struct backoff *p, const struct backoff_reques
 	return answer;
 }
 
-bool backoff_asks_plainly(struct backoff *p, const struct backoff_request *r, const struct backoff_terms *terms)
+bool backoff_asks_plainly(struct backoff *b, const struct backoff_request *asked, const struct backoff_terms *terms)
 {
 	struct backoff_pair pair;
 	bool plain;
 
-	if (!terms->pauses || backoff_is_idle(p))
+	if (!terms->pauses || backoff_is_idle(b))
 		return false;
-	backoff_enter(p);
-	pair = backoff_pair_of(p, r, terms, false);
-	plain = (backoff_keeps(r, pair.host) && pair.host->plain) || (backoff_keeps(r, pair.url) && pair.url->plain);
-	backoff_exit(p);
+	backoff_enter(b);
+	pair = backoff_pair_of(b, asked, terms, false);
+	plain = (backoff_keeps(asked, pair.host) && pair.host->plain) ||
+	    (backoff_keeps(asked, pair.url) && pair.url->plain);
+	backoff_exit(b);
 	return plain;
 }
 
 /* The request is made now, or when the host's interval lets it. */
-static void backoff_go(const struct backoff_pair *pair, const struct backoff_request *r,
+static void backoff_go(const struct backoff_pair *pair, const struct backoff_request *asked,
     const struct backoff_terms *terms, uint64_t now_ms, uint64_t then_ms)
 {
 	if (terms->pauses) {
-		backoff_try(r, pair->host, now_ms);
-		backoff_try(r, pair->url, now_ms);
+		backoff_try(asked, pair->host, now_ms);
+		backoff_try(asked, pair->url, now_ms);
 	}
 	if (pair->url && terms->url_interval_ms)
 		backoff_asked(pair->url, now_ms);
@@ -324,9 +290,9 @@ enum backoff_answer backoff_ask(struct backoff *p, struct backoff_request *r, co
 /* ---- what came of it ---- */
 
 /* Whether the request was sent before the pause began, so that it tells nothing new. */
-static bool backoff_is_late(const struct backoff_entry *e, const struct backoff_request *r)
+static bool backoff_is_late(const struct backoff_entry *e, const struct backoff_request *asked)
 {
-	return e->until_ms && r->asked_ms <= e->began_ms;
+	return e->until_ms && asked->asked_ms <= e->began_ms;
 }
 
 /* Twice the time before, less up to a quarter of it: clients that saw one failure do not come back at once. */
@@ -342,12 +308,12 @@ static uint64_t backoff_doubled_ms(struct backoff_entry *e, uint64_t now_ms)
 }
 
 /* True: a pause begins. */
-static bool backoff_pause(struct backoff_entry *e, const struct backoff_request *r, uint64_t now_ms,
+static bool backoff_begin(struct backoff_entry *e, const struct backoff_request *asked, uint64_t now_ms,
     struct backoff_cause cause, uint64_t seconds)
 {
 	uint64_t asked_ms = (seconds < BACKOFF_ASKED_MAX_S ? seconds : BACKOFF_ASKED_MAX_S) * 1000;
 
-	if (backoff_is_late(e, r)) {
+	if (backoff_is_late(e, asked)) {
 		if (now_ms + asked_ms > e->until_ms)
 			e->until_ms = now_ms + asked_ms;
 		return false;
@@ -364,42 +330,41 @@ static bool backoff_pause(struct backoff_entry *e, const struct backoff_request 
 	return true;
 }
 
-bool backoff_pause_url(struct backoff *p, const struct backoff_request *r, const struct backoff_terms *terms,
-    uint64_t now_ms, struct backoff_cause cause, uint32_t seconds)
+bool backoff_pause(struct backoff *b, enum backoff_of what, const struct backoff_request *asked,
+    const struct backoff_terms *terms, uint64_t now_ms, struct backoff_cause cause, uint32_t seconds)
 {
-	struct backoff_entry *e;
+	struct backoff_entry *url, *host, *e;
 	bool begins;
 
-	backoff_enter(p);
-	e = backoff_url_entry(p, r, terms, true);
-	begins = e && backoff_pause(e, r, now_ms, cause, seconds);
-	backoff_exit(p);
-	return begins;
-}
+	backoff_enter(b);
+	url = what == BACKOFF_OF_HOST ? NULL : backoff_url_entry(b, asked, terms, true);
+	host = what == BACKOFF_OF_URL ? NULL : backoff_host_entry(b, asked, true);
+	e = what == BACKOFF_OF_HOST ? host : url;
+	begins = e && backoff_begin(e, asked, now_ms, cause, seconds);
+	if (host && url) {
+		uint64_t said = hash_keyed(asked->url.at, asked->url.len);
 
-bool backoff_pause_host(struct backoff *p, const struct backoff_request *r, uint64_t now_ms,
-    struct backoff_cause cause, uint32_t seconds)
-{
-	struct backoff_entry *e;
-	bool begins;
-
-	backoff_enter(p);
-	e = backoff_host_entry(p, r, true);
-	begins = e && backoff_pause(e, r, now_ms, cause, seconds);
-	backoff_exit(p);
+		if (host->other_until_ms > now_ms && host->other != said)
+			backoff_begin(host, asked, now_ms, cause, seconds);
+		else {
+			host->other = said;
+			host->other_until_ms = url->until_ms;
+		}
+	}
+	backoff_exit(b);
 	return begins;
 }
 
 /* A policy counts, or else twice the time by which the refused request came behind the one before. */
-void backoff_learn(struct backoff *p, const struct backoff_request *r, const struct backoff_terms *terms,
+void backoff_learn(struct backoff *b, const struct backoff_request *asked, const struct backoff_terms *terms,
     uint64_t now_ms, uint64_t space_ms)
 {
 	struct backoff_entry *e;
 
 	if (terms->host_interval_ms != BACKOFF_LEARNED)
 		return;
-	backoff_enter(p);
-	if ((e = backoff_host_entry(p, r, true))) {
+	backoff_enter(b);
+	if ((e = backoff_host_entry(b, asked, true))) {
 		if (!space_ms) {
 			space_ms = backoff_learned_ms(e, now_ms);
 			if (2 * e->gap_ms > space_ms)
@@ -412,36 +377,15 @@ void backoff_learn(struct backoff *p, const struct backoff_request *r, const str
 		e->space_ms = space_ms;
 		e->spaced_ms = now_ms;
 		if (!e->asked_ms)
-			e->asked_ms = r->asked_ms;
+			e->asked_ms = asked->asked_ms;
 	}
-	backoff_exit(p);
+	backoff_exit(b);
 }
 
-bool backoff_pause_busy(struct backoff *p, const struct backoff_request *r, const struct backoff_terms *terms,
-    uint64_t now_ms, struct backoff_cause cause, uint32_t seconds)
-{
-	uint64_t said = hash_keyed(r->url.at, r->url.len);
-	struct backoff_entry *url, *host;
-	bool begins;
-
-	backoff_enter(p);
-	url = backoff_url_entry(p, r, terms, true);
-	host = backoff_host_entry(p, r, true);
-	begins = url && backoff_pause(url, r, now_ms, cause, seconds);
-	if (host && host->other_until_ms > now_ms && host->other != said)
-		backoff_pause(host, r, now_ms, cause, seconds);
-	else if (host && url) {
-		host->other = said;
-		host->other_until_ms = url->until_ms;
-	}
-	backoff_exit(p);
-	return begins;
-}
-
-void backoff_end(struct backoff_table *t, struct backoff_entry *e, uint64_t now_ms)
+void backoff_end(struct backoff_table *table, struct backoff_entry *e, uint64_t now_ms)
 {
 	if (!e->asked_ms && e->other_until_ms <= now_ms) {
-		backoff_table_forget(t, e);
+		backoff_table_forget(table, e);
 		return;
 	}
 	e->until_ms = e->began_ms = e->trial = 0;
@@ -449,42 +393,33 @@ void backoff_end(struct backoff_table *t, struct backoff_entry *e, uint64_t now_
 	e->plain = false;
 }
 
-void backoff_url_works(struct backoff *p, const struct backoff_request *r, const struct backoff_terms *terms)
+void backoff_works(struct backoff *b, enum backoff_of what, const struct backoff_request *asked,
+    const struct backoff_terms *terms)
 {
+	bool host = what == BACKOFF_OF_HOST;
 	struct backoff_entry *e;
 
-	if (backoff_is_idle(p))
+	if (backoff_is_idle(b))
 		return;
-	backoff_enter(p);
-	if ((e = backoff_url_entry(p, r, terms, false)) && !backoff_is_late(e, r))
-		backoff_end(&p->urls, e, r->asked_ms);
-	backoff_exit(p);
+	backoff_enter(b);
+	e = host ? backoff_host_entry(b, asked, false) : backoff_url_entry(b, asked, terms, false);
+	if (e && !backoff_is_late(e, asked))
+		backoff_end(host ? &b->hosts : &b->urls, e, asked->asked_ms);
+	backoff_exit(b);
 }
 
-void backoff_host_works(struct backoff *p, const struct backoff_request *r)
+static void backoff_tried(struct backoff_entry *e, const struct backoff_request *asked)
 {
-	struct backoff_entry *e;
-
-	if (backoff_is_idle(p))
-		return;
-	backoff_enter(p);
-	if ((e = backoff_host_entry(p, r, false)) && !backoff_is_late(e, r))
-		backoff_end(&p->hosts, e, r->asked_ms);
-	backoff_exit(p);
-}
-
-static void backoff_tried(struct backoff_entry *e, const struct backoff_request *r)
-{
-	if (e && e->trial == r->id)
+	if (e && e->trial == asked->id)
 		e->trial = 0;
 }
 
-void backoff_leave(struct backoff *p, const struct backoff_request *r, const struct backoff_terms *terms)
+void backoff_leave(struct backoff *b, const struct backoff_request *asked, const struct backoff_terms *terms)
 {
-	if (backoff_is_idle(p))
+	if (backoff_is_idle(b))
 		return;
-	backoff_enter(p);
-	backoff_tried(backoff_host_entry(p, r, false), r);
-	backoff_tried(backoff_url_entry(p, r, terms, false), r);
-	backoff_exit(p);
+	backoff_enter(b);
+	backoff_tried(backoff_host_entry(b, asked, false), asked);
+	backoff_tried(backoff_url_entry(b, asked, terms, false), asked);
+	backoff_exit(b);
 }

@@ -69,22 +69,18 @@ bool backoff_asks_plainly(struct backoff *, const struct backoff_request *, cons
 enum backoff_answer backoff_ask(struct backoff *, struct backoff_request *, const struct backoff_terms *,
     uint64_t now_ms, struct failure *);
 
-/* The URL, or the host that answered, is not asked for seconds; 0: for twice as long as the time before, with jitter.
- * True: a pause begins. */
-bool backoff_pause_url(struct backoff *, const struct backoff_request *, const struct backoff_terms *, uint64_t now_ms,
-    struct backoff_cause, uint32_t seconds);
-bool backoff_pause_host(struct backoff *, const struct backoff_request *, uint64_t now_ms, struct backoff_cause,
-    uint32_t seconds);
+/* What a response or a failure speaks of. BUSY: the URL asks for a pause because its host is busy. Once a second URL
+ * does so within the pause of the first, the host has one as well. */
+enum backoff_of { BACKOFF_OF_URL, BACKOFF_OF_HOST, BACKOFF_OF_BUSY };
+
+/* It is not asked for seconds; 0: for twice as long as the time before, with jitter. True: a pause begins. */
+bool backoff_pause(struct backoff *, enum backoff_of, const struct backoff_request *, const struct backoff_terms *,
+    uint64_t now_ms, struct backoff_cause, uint32_t seconds);
 /* The host answered 429; space_ms: the interval that its policy asks for, 0: none. */
 void backoff_learn(struct backoff *, const struct backoff_request *, const struct backoff_terms *, uint64_t now_ms,
     uint64_t space_ms);
-/* The URL asked for a pause because its host is busy: once a second URL does so within the pause of the first, the host
- * has one as well. */
-bool backoff_pause_busy(struct backoff *, const struct backoff_request *, const struct backoff_terms *, uint64_t now_ms,
-    struct backoff_cause, uint32_t seconds);
 /* The request had success: the doubling ends. */
-void backoff_url_works(struct backoff *, const struct backoff_request *, const struct backoff_terms *);
-void backoff_host_works(struct backoff *, const struct backoff_request *);
+void backoff_works(struct backoff *, enum backoff_of, const struct backoff_request *, const struct backoff_terms *);
 /* Nothing came of the request: the next one goes ahead. */
 void backoff_leave(struct backoff *, const struct backoff_request *, const struct backoff_terms *);
 

@@ -1,4 +1,5 @@
-/* Owns what the files of backoff share: backoff.c asks and tells, backoff_shown.c shows and ends what is remembered.
+/* Owns what the files of backoff share: backoff.c asks and tells, backoff_host.c spells hosts,
+ * backoff_shown.c shows and ends what is remembered.
  * Must not know: what backoff.h must not. Invariant: the tables are touched between backoff_enter() and backoff_exit()
  * alone. */
 #ifndef UTFEED_PROXY_ORIGIN_BACKOFF_INTERNAL_H

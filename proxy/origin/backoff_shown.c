@@ -7,78 +7,78 @@
 
 /* ---- showing ---- */
 
-static void backoff_show(struct backoff_shown *s, const struct backoff_entry *e, bool host)
+static void backoff_show(struct backoff_shown *shown, const struct backoff_entry *e, bool host)
 {
-	*s = (struct backoff_shown){ .host = host, .name = { e->name, e->len },
+	*shown = (struct backoff_shown){ .host = host, .name = { e->name, e->len },
 		.cause = { e->status, (enum failure_kind)e->why }, .asked_for = e->asked_for, .began_ms = e->began_ms,
 		.until_ms = e->until_ms, .saved = e->saved };
 }
 
 /* A bucket at a time, so that nobody waits for long. */
-static void backoff_each_of(struct backoff *p, struct backoff_table *t,
+static void backoff_each_of(struct backoff *b, struct backoff_table *table,
     void (*each)(void *arg, const struct backoff_shown *), void *arg)
 {
 	struct backoff_entry *e;
 	struct backoff_shown s;
 
 	for (size_t i = 0; i < BACKOFF_BUCKETS; i++) {
-		backoff_enter(p);
-		LIST_FOREACH(e, &t->buckets[i], link)
+		backoff_enter(b);
+		LIST_FOREACH(e, &table->buckets[i], link)
 			if (e->until_ms) {
-				backoff_show(&s, e, t == &p->hosts);
+				backoff_show(&s, e, table == &b->hosts);
 				each(arg, &s);
 			}
-		backoff_exit(p);
+		backoff_exit(b);
 	}
 }
 
-void backoff_each(struct backoff *p, void (*each)(void *arg, const struct backoff_shown *), void *arg)
+void backoff_each(struct backoff *b, void (*each)(void *arg, const struct backoff_shown *), void *arg)
 {
-	if (backoff_is_idle(p))
+	if (backoff_is_idle(b))
 		return;
-	backoff_each_of(p, &p->hosts, each, arg);
-	backoff_each_of(p, &p->urls, each, arg);
+	backoff_each_of(b, &b->hosts, each, arg);
+	backoff_each_of(b, &b->urls, each, arg);
 }
 
-static void backoff_find_in(struct backoff_table *t, struct slice name, bool host, struct backoff_shown *s)
+static void backoff_find_in(struct backoff_table *table, struct slice name, bool host, struct backoff_shown *shown)
 {
 	struct backoff_entry *e = NULL;
 
-	while ((e = backoff_table_next(t, name, e)))
-		if (e->until_ms > s->until_ms)
-			backoff_show(s, e, host);
+	while ((e = backoff_table_next(table, name, e)))
+		if (e->until_ms > shown->until_ms)
+			backoff_show(shown, e, host);
 }
 
-bool backoff_find(struct backoff *p, struct slice url, uint64_t now_ms, struct backoff_shown *s)
+bool backoff_find(struct backoff *b, struct slice url, uint64_t now_ms, struct backoff_shown *shown)
 {
 	struct backoff_host h;
 
-	*s = (struct backoff_shown){ .until_ms = now_ms };
-	if (backoff_is_idle(p))
+	*shown = (struct backoff_shown){ .until_ms = now_ms };
+	if (backoff_is_idle(b))
 		return false;
 	backoff_host_of(&h, url);
-	backoff_enter(p);
-	backoff_find_in(&p->urls, url, false, s);
-	backoff_find_in(&p->hosts, h.name, true, s);
-	backoff_exit(p);
-	s->name = url;
-	return s->until_ms > now_ms;
+	backoff_enter(b);
+	backoff_find_in(&b->urls, url, false, shown);
+	backoff_find_in(&b->hosts, h.name, true, shown);
+	backoff_exit(b);
+	shown->name = url;
+	return shown->until_ms > now_ms;
 }
 
 struct backoff_sum { uint64_t now_ms, paused[2]; };
 
-static void backoff_sum_up(void *arg, const struct backoff_shown *s)
+static void backoff_sum_up(void *arg, const struct backoff_shown *shown)
 {
 	struct backoff_sum *sum = arg;
 
-	sum->paused[s->host] += s->until_ms > sum->now_ms;
+	sum->paused[shown->host] += shown->until_ms > sum->now_ms;
 }
 
-void backoff_stats(struct backoff *p, uint64_t now_ms, struct stats_gauges *to)
+void backoff_stats(struct backoff *b, uint64_t now_ms, struct stats_gauges *to)
 {
 	struct backoff_sum sum = { .now_ms = now_ms };
 
-	backoff_each(p, backoff_sum_up, &sum);
+	backoff_each(b, backoff_sum_up, &sum);
 	stats_tell(to, GAUGE_PAUSED_URLS, sum.paused[false]);
 	stats_tell(to, GAUGE_PAUSED_HOSTS, sum.paused[true]);
 }
@@ -102,70 +102,70 @@ static bool backoff_is_url_of(const struct backoff_entry *e, const struct backof
 	}
 }
 
-static size_t backoff_end_one(struct backoff_table *t, struct backoff_entry *e, uint64_t now_ms)
+static size_t backoff_end_one(struct backoff_table *table, struct backoff_entry *e, uint64_t now_ms)
 {
 	bool paused = e->until_ms > now_ms;
 
 	e->other_until_ms = e->space_ms = 0;
-	backoff_end(t, e, now_ms);
+	backoff_end(table, e, now_ms);
 	return paused;
 }
 
-static size_t backoff_end_named(struct backoff_table *t, struct slice name, uint64_t now_ms)
+static size_t backoff_end_named(struct backoff_table *table, struct slice name, uint64_t now_ms)
 {
-	struct backoff_entry *e = backoff_table_next(t, name, NULL), *next;
+	struct backoff_entry *e = backoff_table_next(table, name, NULL), *next;
 	size_t n = 0;
 
 	for (; e; e = next) {
-		next = backoff_table_next(t, name, e);
-		n += backoff_end_one(t, e, now_ms);
+		next = backoff_table_next(table, name, e);
+		n += backoff_end_one(table, e, now_ms);
 	}
 	return n;
 }
 
-static size_t backoff_end_all(struct backoff_table *t, const struct backoff_ending *by, uint64_t now_ms)
+static size_t backoff_end_all(struct backoff_table *table, const struct backoff_ending *by, uint64_t now_ms)
 {
 	struct backoff_entry *e, *next;
 	size_t n = 0;
 
 	for (size_t i = 0; i < BACKOFF_BUCKETS; i++)
-		for (e = LIST_FIRST(&t->buckets[i]); e; e = next) {
+		for (e = LIST_FIRST(&table->buckets[i]); e; e = next) {
 			next = LIST_NEXT(e, link);
 			if (backoff_is_url_of(e, by))
-				n += backoff_end_one(t, e, now_ms);
+				n += backoff_end_one(table, e, now_ms);
 		}
 	return n;
 }
 
-static size_t backoff_resume_one(struct backoff *p, enum backoff_scope scope, struct slice url, uint64_t now_ms)
+static size_t backoff_resume_one(struct backoff *b, enum backoff_scope scope, struct slice url, uint64_t now_ms)
 {
 	struct backoff_ending by = { .scope = scope, .url = url };
 	size_t n;
 
 	if (scope != BACKOFF_ALL)
 		backoff_host_of(&by.host, url);
-	backoff_enter(p);
-	n = scope == BACKOFF_URL ? backoff_end_named(&p->urls, url, now_ms) : backoff_end_all(&p->urls, &by, now_ms);
-	n += scope == BACKOFF_ALL ? backoff_end_all(&p->hosts, &by, now_ms)
-		: backoff_end_named(&p->hosts, by.host.name, now_ms);
-	backoff_exit(p);
+	backoff_enter(b);
+	n = scope == BACKOFF_URL ? backoff_end_named(&b->urls, url, now_ms) : backoff_end_all(&b->urls, &by, now_ms);
+	n += scope == BACKOFF_ALL ? backoff_end_all(&b->hosts, &by, now_ms)
+		: backoff_end_named(&b->hosts, by.host.name, now_ms);
+	backoff_exit(b);
 	return n;
 }
 
-size_t backoff_resume(struct backoff *p, enum backoff_scope scope, struct slice url, uint64_t now_ms)
+size_t backoff_resume(struct backoff *b, enum backoff_scope scope, struct slice url, uint64_t now_ms)
 {
 	struct text secure = { 0 };
 	size_t n;
 
-	if (backoff_is_idle(p))
+	if (backoff_is_idle(b))
 		return 0;
-	n = backoff_resume_one(p, scope, url, now_ms);
+	n = backoff_resume_one(b, scope, url, now_ms);
 	if (scope == BACKOFF_ALL || url.at[4] != ':')
 		return n;
 	text_puts(&secure, "https");
 	text_add(&secure, url.at + 4, url.len - 4);
 	if (!secure.failed)
-		n += backoff_resume_one(p, scope, (struct slice){ secure.bytes, secure.len }, now_ms);
+		n += backoff_resume_one(b, scope, (struct slice){ secure.bytes, secure.len }, now_ms);
 	text_free(&secure);
 	return n;
 }

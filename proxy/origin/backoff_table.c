@@ -19,7 +19,7 @@ static struct slice backoff_domain(struct slice host)
 	return (struct slice){ host.at + at, host.len - at };
 }
 
-static struct backoff_site *backoff_site_of(struct backoff_table *t, struct slice host)
+static struct backoff_site *backoff_site_of(struct backoff_table *table, struct slice host)
 {
 	struct ip ip;
 
@@ -28,58 +28,59 @@ static struct backoff_site *backoff_site_of(struct backoff_table *t, struct slic
 		host = (struct slice){ (char *)ip.bytes, ip.ipv6 ? 8 : 4 };
 	} else
 		host = backoff_domain(host);
-	return &t->sites[hash_keyed(host.at, host.len) % BACKOFF_SITES];
+	return &table->sites[hash_keyed(host.at, host.len) % BACKOFF_SITES];
 }
 
 /* The site has one entry more or less. */
-static void backoff_site_grows(struct backoff_table *t, struct backoff_site *s, bool more)
+static void backoff_site_grows(struct backoff_table *table, struct backoff_site *site, bool more)
 {
-	if (s->n)
-		LIST_REMOVE(s, link);
+	if (site->n)
+		LIST_REMOVE(site, link);
 	else
 		for (size_t i = 0; i < 2; i++)
-			TAILQ_INIT(&s->ages[i]);
-	s->n += more ? 1 : (size_t)-1;
-	if (s->n)
-		LIST_INSERT_HEAD(&t->of_size[s->n], s, link);
-	if (s->n > t->largest)
-		t->largest = s->n;
-	while (t->largest && LIST_EMPTY(&t->of_size[t->largest]))
-		t->largest--;
+			TAILQ_INIT(&site->ages[i]);
+	site->n += more ? 1 : (size_t)-1;
+	if (site->n)
+		LIST_INSERT_HEAD(&table->of_size[site->n], site, link);
+	if (site->n > table->largest)
+		table->largest = site->n;
+	while (table->largest && LIST_EMPTY(&table->of_size[table->largest]))
+		table->largest--;
 }
 
-void backoff_table_forget(struct backoff_table *t, struct backoff_entry *e)
+void backoff_table_forget(struct backoff_table *table, struct backoff_entry *e)
 {
 	LIST_REMOVE(e, link);
 	TAILQ_REMOVE(&e->site->ages[e->proven], e, age);
-	backoff_site_grows(t, e->site, false);
-	t->n--;
-	t->bytes -= e->len;
+	backoff_site_grows(table, e->site, false);
+	table->n--;
+	table->bytes -= e->len;
 	free(e);
 }
 
-void backoff_table_clear(struct backoff_table *t)
+void backoff_table_clear(struct backoff_table *table)
 {
-	for (size_t i = 0; t->n; i++)
-		while (!LIST_EMPTY(&t->buckets[i]))
-			backoff_table_forget(t, LIST_FIRST(&t->buckets[i]));
+	for (size_t i = 0; table->n; i++)
+		while (!LIST_EMPTY(&table->buckets[i]))
+			backoff_table_forget(table, LIST_FIRST(&table->buckets[i]));
 }
 
-struct backoff_entry *backoff_table_next(struct backoff_table *t, struct slice name, struct backoff_entry *before)
+struct backoff_entry *backoff_table_next(struct backoff_table *table, struct slice name, struct backoff_entry *before)
 {
 	uint64_t hash = hash_keyed(name.at, name.len);
-	struct backoff_entry *e = before ? LIST_NEXT(before, link) : LIST_FIRST(&t->buckets[hash % BACKOFF_BUCKETS]);
+	struct backoff_bucket *bucket = &table->buckets[hash % BACKOFF_BUCKETS];
+	struct backoff_entry *e = before ? LIST_NEXT(before, link) : LIST_FIRST(bucket);
 
 	while (e && (e->hash != hash || e->len != name.len || memcmp(e->name, name.at, name.len) != 0))
 		e = LIST_NEXT(e, link);
 	return e;
 }
 
-struct backoff_entry *backoff_table_find(struct backoff_table *t, struct slice name, uint64_t way)
+struct backoff_entry *backoff_table_find(struct backoff_table *table, struct slice name, uint64_t way)
 {
 	struct backoff_entry *e = NULL;
 
-	while ((e = backoff_table_next(t, name, e)) && e->way != way)
+	while ((e = backoff_table_next(table, name, e)) && e->way != way)
 		;
 	if (!e)
 		return NULL;
@@ -88,32 +89,32 @@ struct backoff_entry *backoff_table_find(struct backoff_table *t, struct slice n
 	return e;
 }
 
-static void backoff_make_room(struct backoff_table *t, size_t len)
+static void backoff_make_room(struct backoff_table *table, size_t len)
 {
-	while (t->n && (t->n >= BACKOFF_ENTRIES_MAX || t->bytes + len > BACKOFF_NAMES_MAX)) {
-		struct backoff_site *s = LIST_FIRST(&t->of_size[t->largest]);
+	while (table->n && (table->n >= BACKOFF_ENTRIES_MAX || table->bytes + len > BACKOFF_NAMES_MAX)) {
+		struct backoff_site *site = LIST_FIRST(&table->of_size[table->largest]);
 
-		backoff_table_forget(t, TAILQ_FIRST(&s->ages[TAILQ_EMPTY(&s->ages[0])]));
+		backoff_table_forget(table, TAILQ_FIRST(&site->ages[TAILQ_EMPTY(&site->ages[0])]));
 	}
 }
 
-struct backoff_entry *backoff_table_add(struct backoff_table *t, struct slice name, uint64_t way, struct slice host)
+struct backoff_entry *backoff_table_add(struct backoff_table *table, struct slice name, uint64_t way, struct slice host)
 {
 	struct backoff_entry *e = calloc(1, sizeof *e + name.len + 1);
 
 	if (!e)
 		return NULL;
-	backoff_make_room(t, name.len);
+	backoff_make_room(table, name.len);
 	e->hash = hash_keyed(name.at, name.len);
 	e->way = way;
 	e->len = name.len;
 	memcpy(e->name, name.at, name.len);
-	e->site = backoff_site_of(t, host);
-	backoff_site_grows(t, e->site, true);
-	LIST_INSERT_HEAD(&t->buckets[e->hash % BACKOFF_BUCKETS], e, link);
+	e->site = backoff_site_of(table, host);
+	backoff_site_grows(table, e->site, true);
+	LIST_INSERT_HEAD(&table->buckets[e->hash % BACKOFF_BUCKETS], e, link);
 	TAILQ_INSERT_TAIL(&e->site->ages[0], e, age);
-	t->n++;
-	t->bytes += name.len;
+	table->n++;
+	table->bytes += name.len;
 	return e;
 }
 

@@ -134,9 +134,9 @@ static void dial_on_attempt(void *arg, enum conn_event event);
 
 /* Whether the address must not be connected to: the guard refuses it, or it is our own. The reason is noted only if no
  * attempt has failed yet. */
-static bool dial_is_closed(struct dial *dial, const struct resolve_address *a)
+static bool dial_is_closed(struct dial *dial, const struct resolve_address *to)
 {
-	const struct sockaddr *address = (const struct sockaddr *)&a->address;
+	const struct sockaddr *address = (const struct sockaddr *)&to->address;
 	const char *why = dial->guard ? guard_check_address(dial->guard, &dial->pass, address) : NULL;
 
 	if (!why && own_sockets_have(address))
@@ -148,15 +148,16 @@ static bool dial_is_closed(struct dial *dial, const struct resolve_address *a)
 }
 
 /* Tries an address; this is the one place that does. False: it failed at once. */
-static bool dial_attempt(struct dial *dial, enum dns_family family, const struct resolve_address *a)
+static bool dial_attempt(struct dial *dial, enum dns_family family, const struct resolve_address *to)
 {
-	struct attempt *t = &dial->attempts[dial->n_attempts];
+	struct attempt *attempt = &dial->attempts[dial->n_attempts];
 
-	if (dial_is_closed(dial, a))
+	if (dial_is_closed(dial, to))
 		return false;
-	*t = (struct attempt){ .dial = dial, .family = family, .to = a };
-	t->conn = conn_connect(dial->loop, (const struct sockaddr *)&a->address, a->len, dial_on_attempt, t);
-	if (!t->conn) {
+	*attempt = (struct attempt){ .dial = dial, .family = family, .to = to };
+	attempt->conn = conn_connect(dial->loop, (const struct sockaddr *)&to->address, to->len, dial_on_attempt,
+	    attempt);
+	if (!attempt->conn) {
 		dial_note(dial, dial_classify(errno), errno);
 		return false;
 	}
@@ -200,9 +201,9 @@ static void dial_go_on(struct dial *dial)
 	}
 }
 
-static void dial_on_pace(struct timer *t)
+static void dial_on_pace(struct timer *timer)
 {
-	struct dial *dial = container_of(t, struct dial, pace);
+	struct dial *dial = container_of(timer, struct dial, pace);
 	enum happy_eyeballs_advice advice = happy_eyeballs_advise(&dial->order);
 
 	if (advice == HAPPY_EYEBALLS_TRY || advice == HAPPY_EYEBALLS_WAIT_SHORT)
@@ -313,40 +314,40 @@ static void dial_win(struct dial *dial, struct attempt *winner)
 
 static void dial_on_attempt(void *arg, enum conn_event event)
 {
-	struct attempt *t = arg;
-	struct dial *dial = t->dial;
+	struct attempt *attempt = arg;
+	struct dial *dial = attempt->dial;
 
 	if (event == CONN_CONNECTED) {
-		dial_win(dial, t);
+		dial_win(dial, attempt);
 		return;
 	}
-	dial_log(dial, t->conn, strerror(conn_errno(t->conn)));
-	dial_note(dial, dial_classify(conn_errno(t->conn)), conn_errno(t->conn));
-	conn_close(&t->conn);
+	dial_log(dial, attempt->conn, strerror(conn_errno(attempt->conn)));
+	dial_note(dial, dial_classify(conn_errno(attempt->conn)), conn_errno(attempt->conn));
+	conn_close(&attempt->conn);
 	dial->in_flight--;
 	dial_go_on(dial);
 }
 
-static void dial_on_resolved(void *arg, const struct resolve_result *r)
+static void dial_on_resolved(void *arg, const struct resolve_result *result)
 {
 	struct dial *dial = arg;
 
-	if (r->last)
+	if (result->last)
 		dial->resolve = NULL;
-	if (r->status != DNS_OK && dial->failure.error == FAILURE_NONE)
-		failure_set(&dial->failure, r->status == DNS_TIMEOUT ? FAILURE_DNS_TIMEOUT : FAILURE_DNS_ERROR, "%s%s",
-		    dial_whose(dial), r->reason);
-	if (r->n)
+	if (result->status != DNS_OK && dial->failure.error == FAILURE_NONE)
+		failure_set(&dial->failure, result->status == DNS_TIMEOUT ? FAILURE_DNS_TIMEOUT : FAILURE_DNS_ERROR,
+		    "%s%s", dial_whose(dial), result->reason);
+	if (result->n)
 		fetch_timing_end(dial->timing, STAGE_DNS, dial->loop);
-	memcpy(dial->addresses[r->family], r->addresses, r->n * sizeof *r->addresses);
-	happy_eyeballs_add(&dial->order, r->family, (unsigned)r->n);
+	memcpy(dial->addresses[result->family], result->addresses, result->n * sizeof *result->addresses);
+	happy_eyeballs_add(&dial->order, result->family, (unsigned)result->n);
 	if (!dial->in_flight || !dial->pace.queue)
 		dial_go_on(dial);
 }
 
-static void dial_on_refuse(struct task *t)
+static void dial_on_refuse(struct task *task)
 {
-	dial_end(container_of(t, struct dial, refuse), NULL);
+	dial_end(container_of(task, struct dial, refuse), NULL);
 }
 
 static void dial_on_timeout(struct timer *timer)
@@ -384,7 +385,7 @@ static const char *dial_check_name(struct dial *dial, const struct dial_target *
 	return why;
 }
 
-struct dial *dial_start(struct loop *l, struct resolver *resolver, const struct dial_target *target,
+struct dial *dial_start(struct loop *loop, struct resolver *resolver, const struct dial_target *target,
     dial_ready_f *ready, void *arg)
 {
 	struct dial *dial = calloc(1, sizeof *dial);
@@ -392,7 +393,7 @@ struct dial *dial_start(struct loop *l, struct resolver *resolver, const struct 
 
 	if (!dial)
 		return NULL;
-	dial->loop = l;
+	dial->loop = loop;
 	dial->id = target->id;
 	dial->timing = target->timing;
 	dial->resolver = resolver;
@@ -408,10 +409,10 @@ struct dial *dial_start(struct loop *l, struct resolver *resolver, const struct 
 	dial->pace.fire = dial_on_pace;
 	if ((why = dial_check_name(dial, target))) {
 		dial_note_refusal(dial, "", why);
-		loop_defer(l, &dial->refuse);
+		loop_defer(loop, &dial->refuse);
 		return dial;
 	}
-	fetch_timing_begin(dial->timing, STAGE_DNS, l);
+	fetch_timing_begin(dial->timing, STAGE_DNS, loop);
 	happy_eyeballs_start(&dial->order, resolver_first_family(resolver));
 	if (!(dial->host = strdup(target->host)) ||
 	    !(dial->resolve = resolve_start(resolver, dial->parent ? dial->parent->host : dial->host,
@@ -419,7 +420,7 @@ struct dial *dial_start(struct loop *l, struct resolver *resolver, const struct 
 		dial_cancel(&dial);
 		return NULL;
 	}
-	loop_arm(l, &dial->timer, target->connect_timeout_ms);
+	loop_arm(loop, &dial->timer, target->connect_timeout_ms);
 	return dial;
 }
 

@@ -15,19 +15,35 @@
 
 enum { FETCH_LOG_URL_MAX = 512 };
 
-/* Bits of the phases that may follow: a retry, a redirect and a request without validators begin anew. */
+/* Bits of the phases that may follow each phase, and of the other states that exist in it. A retry, a redirect and a
+ * request without validators begin anew. */
 #define TO(phase) (1u << FETCH_##phase)
-static const unsigned fetch_next[] = {
-	[FETCH_CONNECT] = TO(CONNECT) | TO(HEAD) | TO(ENDED),
-	[FETCH_HEAD] = TO(CONNECT) | TO(BODY) | TO(ENDED),
-	[FETCH_BODY] = TO(ENDED),
-	[FETCH_ENDED] = 0,
+#define ANY (~0u)
+static const struct { unsigned next, sending, flow; } fetch_states[] = {
+	[FETCH_CONNECT] = { TO(CONNECT) | TO(HEAD) | TO(ENDED), 1u << SENDING_OPEN, 1u << FLOW_READS },
+	[FETCH_HEAD] = { TO(CONNECT) | TO(BODY) | TO(ENDED), ANY, 1u << FLOW_READS },
+	[FETCH_BODY] = { TO(REST) | TO(ENDED), ANY, ANY },
+	[FETCH_REST] = { TO(ENDED), ANY, ANY },
+	[FETCH_ENDED] = { 0, ANY, ANY },
 };
+
+static void fetch_set(struct fetch *f, enum fetch_phase phase, enum fetch_sending sending, enum fetch_flow flow)
+{
+	assert(phase == f->phase || fetch_states[f->phase].next >> phase & 1);
+	assert(fetch_states[phase].sending >> sending & 1 && fetch_states[phase].flow >> flow & 1);
+	f->phase = phase;
+	f->sending = sending;
+	f->flow = flow;
+}
 
 void fetch_enter(struct fetch *f, enum fetch_phase phase)
 {
-	assert(fetch_next[f->phase] >> phase & 1);
-	f->phase = phase;
+	fetch_set(f, phase, phase == FETCH_CONNECT ? SENDING_OPEN : f->sending, f->flow);
+}
+
+void fetch_set_flow(struct fetch *f, enum fetch_flow flow)
+{
+	fetch_set(f, f->phase, f->sending, flow);
 }
 
 void fetch_end(struct fetch *f)
@@ -37,7 +53,7 @@ void fetch_end(struct fetch *f)
 	fetch_leave_alone(f);
 	fetch_tell_left(f);
 	transform_free(&f->transform);
-	lease_end(&f->lease, &f->conn, f->reusable);
+	lease_end(&f->lease, &f->conn, false);
 	loop_disarm(fetch_loop(f), &f->timer);
 	loop_disarm(fetch_loop(f), &f->total);
 	loop_defer(fetch_loop(f), &f->task);
@@ -93,11 +109,11 @@ enum { FETCH_STALL_MS = 1000 };
  * bytes. */
 void fetch_listen(struct fetch *f)
 {
-	conn_want(f->conn, !f->halted, f->blocked);
+	conn_want(f->conn, f->flow == FLOW_READS, f->sending == SENDING_BLOCKED);
 	if (f->phase == FETCH_BODY)
 		loop_arm(fetch_loop(f), &f->timer,
-		    f->halted ? FETCH_STALL_MS : f->request.limits.between_bytes_timeout_ms);
-	else if (!f->timer.queue && (f->sent || f->blocked))
+		    f->flow != FLOW_READS ? FETCH_STALL_MS : f->request.limits.between_bytes_timeout_ms);
+	else if (!f->timer.queue && f->sending != SENDING_OPEN)
 		loop_arm(fetch_loop(f), &f->timer, f->request.limits.first_byte_timeout_ms);
 }
 
@@ -117,33 +133,37 @@ void fetch_protocol_error(struct fetch *f)
 	fetch_fail_as(f, error, "%s", http_parser_reason(f->parser));
 }
 
+void fetch_defer(struct fetch *f, enum fetch_note note)
+{
+	atomic_fetch_or(&f->notes, note);
+	loop_defer(fetch_loop(f), &f->task);
+}
+
 /* Sends the request, as far as the socket takes it. -1: the fetch has ended. */
 static int fetch_send(struct fetch *f)
 {
+	static const enum fetch_sending sendings[] = {
+		[SENDER_DONE] = SENDING_DONE,
+		/* an origin may answer and close without reading: its answer is still to be read */
+		[SENDER_LOST] = SENDING_DONE,
+		[SENDER_BLOCKED] = SENDING_BLOCKED,
+		[SENDER_WAIT] = SENDING_OPEN, [SENDER_PAUSED] = SENDING_OPEN, [SENDER_CUT] = SENDING_OPEN,
+	};
 	uint64_t before = f->sender.bytes;
 	enum sender_result r;
 
-	if (f->sent)
+	if (f->sending == SENDING_DONE)
 		return 0;
 	r = sender_write(&f->sender, f->conn, &f->body);
-	f->blocked = r == SENDER_BLOCKED;
-	if (r == SENDER_PAUSED) {
-		f->more = true;
-		loop_defer(fetch_loop(f), &f->task);
-	}
-	if (!f->blocked || f->sender.bytes > before)
+	fetch_set(f, f->phase, sendings[r], f->flow);
+	if (r == SENDER_PAUSED)
+		fetch_defer(f, NOTE_MORE);
+	if (r != SENDER_BLOCKED || f->sender.bytes > before)
 		loop_disarm(fetch_loop(f), &f->timer);
-	switch (r) {
-	case SENDER_DONE:
-	case SENDER_LOST:      /* an origin may answer and close without reading: its answer is still to be read */
-		f->sent = true;
+	if (r != SENDER_CUT)
 		return 0;
-	case SENDER_CUT:
-		fetch_fail_as(f, FAILURE_REQUEST_INCOMPLETE, "the client's request ended too early");
-		return -1;
-	default:
-		return 0;
-	}
+	fetch_fail_as(f, FAILURE_REQUEST_INCOMPLETE, "the client's request ended too early");
+	return -1;
 }
 
 static void fetch_on_conn(void *arg, enum conn_event event)
@@ -173,7 +193,7 @@ static void fetch_on_ready(void *arg, struct conn *conn, bool reused, const stru
 	f->reused = reused;
 	conn_set_owner(conn, fetch_on_conn, f);
 	if (fetch_may_ask(f) == BACKOFF_WAIT) {        /* a pause began while it connected, or waited for that */
-		f->reusable = true;
+		lease_end(&f->lease, &f->conn, true);
 		fetch_fail(f);
 		return;
 	}
@@ -195,39 +215,37 @@ bool fetch_asks_parent(const struct fetch *f)
 
 static void fetch_make_head(struct fetch *f)
 {
-	const struct fetch_request *r = &f->request;
+	const struct fetch_request *request = &f->request;
 	bool absolute = fetch_asks_parent(f);
-	struct text *t = &f->request_head;
+	struct text *text = &f->request_head;
 
-	text_empty(t);
-	text_puts(t, r->method);
-	text_puts(t, " ");
+	text_empty(text);
+	text_puts(text, request->method);
+	text_puts(text, " ");
 	if (absolute)
-		text_add(t, f->url.bytes, f->url.len - 1);
+		text_add(text, f->url.bytes, f->url.len - 1);
 	else
-		text_add(t, r->to.path, r->to.path_len);
-	text_puts(t, " HTTP/1.1\r\nHost: ");
-	text_puts(t, r->to.authority);
-	text_puts(t, "\r\n");
+		text_add(text, request->to.path, request->to.path_len);
+	text_puts(text, " HTTP/1.1\r\nHost: ");
+	text_puts(text, request->to.authority);
+	text_puts(text, "\r\n");
 	if (absolute)
-		parent_add_credentials(t, f->parent);
-	text_add(t, r->fields, r->fields_len);
-	cookie_jar_write(f->jar, t, &r->to);
-	if (!f->private_gone)
-		text_add(t, r->private_fields, r->private_len);
-	if (f->conditional)
-		text_add(t, r->conditional, r->conditional_len);
+		parent_add_credentials(text, f->parent);
+	text_add(text, request->fields, request->fields_len);
+	cookie_jar_write(f->jar, text, &request->to);
+	text_add(text, request->private_fields, request->private_len);
+	if (fetch_is_conditional(f))
+		text_add(text, request->conditional, request->conditional_len);
 }
 
-/* Whether the request carries the validators. They belong to the response of one URL: sent to another one, to which
- * redirects now lead, they would be compared with something else; so they would beside cookies, without which the
- * stored response came. */
-static bool fetch_is_conditional(const struct fetch *f)
+/* The validators belong to the response of one URL, which came without cookies. Another URL, to which redirects now
+ * lead, or one that gets cookies, would compare them with something else. */
+bool fetch_is_conditional(const struct fetch *f)
 {
-	const struct fetch_request *r = &f->request;
+	const struct fetch_request *request = &f->request;
 
-	return r->conditional && !f->cookies &&
-	    (r->conditional_url ? !strcmp(f->url.bytes, r->conditional_url) : !f->trail.n);
+	return request->conditional && !f->cookies &&
+	    (request->conditional_url ? !strcmp(f->url.bytes, request->conditional_url) : f->trail.n < 2);
 }
 
 void fetch_make_url(struct fetch *f)
@@ -260,20 +278,21 @@ static void fetch_tell_begin(const struct fetch *f)
 	if (!log_is(LOG_LEVEL_DEBUG))
 		return;
 	fetch_show_url(f, url);
-	log_step(&f->request.id, "fetch: %s %s%s%s%s", f->request.method, url, f->conditional ? " with validators" : "",
+	log_step(&f->request.id, "fetch: %s %s%s%s%s", f->request.method, url,
+	    fetch_is_conditional(f) ? " with validators" : "",
 	    f->parent ? " through the parent proxy " : "", f->parent ? f->parent->host : "");
 }
 
 /* A request that cannot be repeated never goes out on a connection that was idle and may be dead. */
 static void fetch_lease(struct fetch *f)
 {
-	const struct fetch_request *r = &f->request;
-	struct dial_target target = { .host = r->to.host, .port = r->to.port, .tls = r->to.tls ? r->tls : NULL,
-		.guard = r->guard,
-		.parent = f->parent, .connect_timeout_ms = r->limits.connect_timeout_ms,
-		.generation = r->settings->generation, .id = r->id, .timing = r->timing };
-	const struct lease_terms terms = { r->limits.max_connections, r->limits.queue_timeout_ms,
-		f->retried || f->elsewhere || !fetch_repeatable(f) };
+	const struct fetch_request *request = &f->request;
+	struct dial_target target = { .host = request->to.host, .port = request->to.port,
+		.tls = request->to.tls ? request->tls : NULL, .guard = request->guard,
+		.parent = f->parent, .connect_timeout_ms = request->limits.connect_timeout_ms,
+		.generation = request->settings->generation, .id = request->id, .timing = request->timing };
+	const struct lease_terms terms = { request->limits.max_connections, request->limits.queue_timeout_ms,
+		f->tried & (AGAIN_DEAD | AGAIN_ELSEWHERE) || !fetch_repeatable(f) };
 
 	if (!(f->lease = pool_lease(f->pool->connections, &target, &terms, fetch_on_ready, f)))
 		fetch_no_memory(f);
@@ -281,11 +300,10 @@ static void fetch_lease(struct fetch *f)
 
 static void fetch_ask(struct fetch *f)
 {
-	const struct fetch_request *r = &f->request;
+	const struct fetch_request *request = &f->request;
 
-	f->parent = parent_choose(&r->parents, &r->to);
-	f->cookies |= cookie_jar_has(f->jar, &r->to);
-	f->conditional = !f->url.failed && fetch_is_conditional(f);
+	f->parent = parent_choose(&request->parents, &request->to);
+	f->cookies |= cookie_jar_has(f->jar, &request->to);
 	if (!f->url.failed)
 		fetch_make_head(f);
 	if (f->url.failed || f->request_head.failed) {
@@ -293,9 +311,9 @@ static void fetch_ask(struct fetch *f)
 		return;
 	}
 	fetch_tell_begin(f);
-	sender_begin_request(&f->sender, f->request_head.bytes, f->request_head.len, f->body.object, r->body_length);
+	sender_begin_request(&f->sender, f->request_head.bytes, f->request_head.len, f->body.object,
+	    request->body_length);
 	fetch_enter(f, FETCH_CONNECT);
-	f->sent = f->blocked = f->reusable = false;
 	f->interims = 0;
 	text_empty(&f->head);
 	f->received = 0;
@@ -320,52 +338,52 @@ void fetch_connect(struct fetch *f)
 		fetch_ask(f);
 }
 
-/* The origin may have closed a connection that was idle while the request was on its way. RFC 9112 section 9.3.1 lets
- * the request be tried again, once, if no byte came back. Only repeatable requests are sent on such a connection. */
-bool fetch_retry(struct fetch *f)
+static void fetch_retry(struct fetch *f, enum fetch_again why)
 {
-	if (!f->reused || f->retried || f->head.len || f->interims)
-		return false;
-	f->retried = true;
+	f->tried |= why;
 	if (f->request.timing)
 		f->request.timing->retries++;
 	lease_end(&f->lease, &f->conn, false);
 	stats_add(loop_stats(fetch_loop(f)), STAT_FETCHES_RETRIED, 1);
-	log_step(&f->request.id, "fetch: retried, the connection that was open before is dead");
 	fetch_connect(f);
+}
+
+/* The origin may have closed a connection that was idle while the request was on its way. RFC 9112 section 9.3.1 lets
+ * the request be tried again, once, if no byte came back. Only repeatable requests are sent on such a connection. */
+bool fetch_asks_again(struct fetch *f)
+{
+	if (!f->reused || f->tried & AGAIN_DEAD || f->head.len || f->interims)
+		return false;
+	log_step(&f->request.id, "fetch: retried, the connection that was open before is dead");
+	fetch_retry(f, AGAIN_DEAD);
 	return true;
 }
 
 bool fetch_asks_elsewhere(struct fetch *f)
 {
-	if ((f->msg.status != 408 && f->msg.status != 421) || f->elsewhere || !f->request.elsewhere ||
+	if ((f->msg.status != 408 && f->msg.status != 421) || f->tried & AGAIN_ELSEWHERE || !f->request.elsewhere ||
 	    !fetch_repeatable(f))
 		return false;
-	f->elsewhere = true;
-	if (f->request.timing)
-		f->request.timing->retries++;
-	lease_end(&f->lease, &f->conn, false);
-	stats_add(loop_stats(fetch_loop(f)), STAT_FETCHES_RETRIED, 1);
 	log_step(&f->request.id, "fetch: retried, status %u speaks of the connection", f->msg.status);
-	fetch_connect(f);
+	fetch_retry(f, AGAIN_ELSEWHERE);
 	return true;
 }
 
-static void fetch_on_timeout(struct timer *t)
+static void fetch_on_timeout(struct timer *timer)
 {
-	struct fetch *f = container_of(t, struct fetch, timer);
+	struct fetch *f = container_of(timer, struct fetch, timer);
 
 	if (f->phase == FETCH_CONNECT) {           /* its host may be asked now */
 		fetch_lease(f);
 		return;
 	}
-	if (f->phase == FETCH_BODY && f->halted) {
+	if (f->flow != FLOW_READS) {
 		loop_arm(fetch_loop(f), &f->timer, FETCH_STALL_MS);
-		if (!f->yields)            /* the transform itself takes so long where it yields; no reader does */
+		if (f->flow == FLOW_WAITS_FOR_ROOM)
 			object_expel_slow(f->object);
 		return;
 	}
-	if (f->phase == FETCH_HEAD && f->blocked)
+	if (f->phase == FETCH_HEAD && f->sending == SENDING_BLOCKED)
 		fetch_fail_as(f, FAILURE_CONNECTION_WRITE_TIMEOUT, "%llu bytes of the request sent",
 		    (unsigned long long)f->sender.bytes);
 	else if (f->phase == FETCH_HEAD)
@@ -376,11 +394,11 @@ static void fetch_on_timeout(struct timer *t)
 		    (unsigned long long)f->request.limits.between_bytes_timeout_ms);
 }
 
-static void fetch_on_total(struct timer *t)
+static void fetch_on_total(struct timer *timer)
 {
-	struct fetch *f = container_of(t, struct fetch, total);
+	struct fetch *f = container_of(timer, struct fetch, total);
 
-	fetch_fail_as(f, f->phase == FETCH_BODY ? FAILURE_CONNECTION_READ_TIMEOUT : FAILURE_HTTP_RESPONSE_TIMEOUT,
+	fetch_fail_as(f, f->phase >= FETCH_BODY ? FAILURE_CONNECTION_READ_TIMEOUT : FAILURE_HTTP_RESPONSE_TIMEOUT,
 	    "not complete within %llu ms", (unsigned long long)f->request.limits.total_timeout_ms);
 }
 
@@ -398,79 +416,72 @@ void fetch_abandon(struct fetch *f)
 
 static void fetch_look_for_readers(struct fetch *f)
 {
-	f->left = false;
 	if (object_readers(f->object))
 		fetch_leave_alone(f);
 	else if (!fetch_goes_on_alone(f))
 		fetch_abandon(f);
 }
 
-static void fetch_on_task(struct task *t)
+static void fetch_on_task(struct task *task)
 {
-	struct fetch *f = container_of(t, struct fetch, task);
-	bool more;
+	struct fetch *f = container_of(task, struct fetch, task);
+	unsigned notes = atomic_exchange(&f->notes, 0);
 
-	if (f->left && f->phase != FETCH_ENDED)
+	if (notes & NOTE_LEFT && f->phase != FETCH_ENDED)
 		fetch_look_for_readers(f);
 	if (f->phase == FETCH_ENDED) {
 		fetch_free(f);
 		return;
 	}
-	more = f->more;
-	f->more = false;
-	if (more && f->conn && !f->blocked && f->phase != FETCH_CONNECT && !fetch_send(f))
+	if (notes & NOTE_MORE && f->conn && f->sending == SENDING_OPEN && f->phase != FETCH_CONNECT && !fetch_send(f))
 		fetch_listen(f);
-	if (f->phase != FETCH_ENDED && f->room) {
-		f->room = false;
+	if (notes & NOTE_ROOM && f->phase != FETCH_ENDED)
 		fetch_go_on(f);
-	}
+}
+
+static void fetch_wake(struct fetch *f, enum fetch_note note)
+{
+	atomic_fetch_or(&f->notes, note);
+	loop_wake(fetch_loop(f), &f->task);
 }
 
 static void fetch_on_more(struct object_reader *r)
 {
-	struct fetch *f = container_of(r, struct fetch, body);
-
-	f->more = true;
-	loop_wake(fetch_loop(f), &f->task);
+	fetch_wake(container_of(r, struct fetch, body), NOTE_MORE);
 }
 
 static void fetch_on_room(struct object_writer *w)
 {
-	struct fetch *f = container_of(w, struct fetch, writer);
-
-	f->room = true;
-	loop_wake(fetch_loop(f), &f->task);
+	fetch_wake(container_of(w, struct fetch, writer), NOTE_ROOM);
 }
 
 void fetch_on_abandoned(struct object_writer *w)
 {
-	struct fetch *f = container_of(w, struct fetch, writer);
-
-	f->left = true;
-	loop_wake(fetch_loop(f), &f->task);
+	fetch_wake(container_of(w, struct fetch, writer), NOTE_LEFT);
 }
 
-void fetch_request_free(struct fetch_request *r)
+void fetch_request_free(struct fetch_request *request)
 {
-	destination_free(&r->to);
-	free(r->fields);
-	free(r->private_fields);
-	free(r->conditional);
-	free(r->conditional_url);
-	free(r->gateway);
-	r->fields = r->private_fields = r->conditional = r->conditional_url = r->gateway = NULL;
-	settings_unref(&r->settings);
-	fetch_timing_unref(&r->timing);
+	destination_free(&request->to);
+	free(request->fields);
+	free(request->private_fields);
+	free(request->conditional);
+	free(request->conditional_url);
+	free(request->gateway);
+	request->fields = request->private_fields = request->gateway = NULL;
+	request->conditional = request->conditional_url = NULL;
+	settings_unref(&request->settings);
+	fetch_timing_unref(&request->timing);
 }
 
-int fetch_start(struct fetch_pool *p, const struct fetch_request *request, struct object *o)
+int fetch_start(struct fetch_pool *pool, const struct fetch_request *request, struct object *o)
 {
-	struct fetch *f = fetch_new(p, request->limits.max_header_fields);
+	struct fetch *f = fetch_new(pool, request->limits.max_header_fields);
 
 	if (!f)
 		return -1;
-	LIST_INSERT_HEAD(&p->fetches, f, link);
-	f->pool = p;
+	LIST_INSERT_HEAD(&pool->fetches, f, link);
+	f->pool = pool;
 	f->timer.fire = fetch_on_timeout;
 	f->total.fire = fetch_on_total;
 	f->alone_timer.fire = fetch_on_alone_timeout;
@@ -485,7 +496,7 @@ int fetch_start(struct fetch_pool *p, const struct fetch_request *request, struc
 		object_attach(request->body, &f->body);
 	f->object = object_ref(o);
 	object_set_writer(o, &f->writer);
-	loop_arm(p->loop, &f->total, request->limits.total_timeout_ms);
+	loop_arm(pool->loop, &f->total, request->limits.total_timeout_ms);
 	redirect_upgrade(&f->request.to, &f->request.redirects);
 	fetch_connect(f);
 	return 0;

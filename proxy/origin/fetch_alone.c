@@ -18,12 +18,12 @@ static bool fetch_rest_is_small(const struct fetch *f)
 
 static bool fetch_is_worth_it(const struct fetch *f)
 {
-	return f->phase == FETCH_BODY ? object_is_retained(f->object) && fetch_rest_is_small(f) : f->request.lasting;
+	return f->phase >= FETCH_BODY ? object_is_retained(f->object) && fetch_rest_is_small(f) : f->request.lasting;
 }
 
 bool fetch_goes_on_alone(struct fetch *f)
 {
-	bool body = f->phase == FETCH_BODY;
+	bool body = f->phase >= FETCH_BODY;
 	size_t *among = body ? &f->pool->n_alone : &f->pool->n_waiting;
 
 	if (!f->hooks.done || !fetch_is_worth_it(f))
@@ -49,9 +49,9 @@ void fetch_leave_alone(struct fetch *f)
 	loop_disarm(fetch_loop(f), &f->alone_timer);
 }
 
-void fetch_on_alone_timeout(struct timer *t)
+void fetch_on_alone_timeout(struct timer *timer)
 {
-	struct fetch *f = container_of(t, struct fetch, alone_timer);
+	struct fetch *f = container_of(timer, struct fetch, alone_timer);
 
 	fetch_leave_alone(f);
 	if (f->phase != FETCH_ENDED && !object_readers(f->object))

@@ -20,7 +20,7 @@ static void fetch_finish_as(struct fetch *f, enum transform_result r)
 	}
 	fetch_tell_done(f);
 	log_step(&f->request.id, "fetch: done, %llu bytes of body", (unsigned long long)f->received);
-	if (f->hooks.done && !f->over_long)
+	if (f->hooks.done)
 		f->hooks.done(f->hooks.arg, f->object);
 	fetch_end(f);
 }
@@ -33,6 +33,8 @@ static void fetch_finish(struct fetch *f)
 /* Feeds body bytes to the transform. -1: the fetch has ended. */
 static int fetch_take(struct fetch *f, const uint8_t *in, size_t len, size_t *used)
 {
+	static const enum fetch_flow flows[] = { [TRANSFORM_OK] = FLOW_READS, [TRANSFORM_FULL] = FLOW_WAITS_FOR_ROOM,
+		[TRANSFORM_PAUSED] = FLOW_WAITS_FOR_TURN };
 	enum transform_result r = transform_feed(f->transform, in, len, used, &f->failure);
 
 	if (r == TRANSFORM_FAILED) {
@@ -43,12 +45,9 @@ static int fetch_take(struct fetch *f, const uint8_t *in, size_t len, size_t *us
 		fetch_finish(f);
 		return -1;
 	}
-	f->halted = r != TRANSFORM_OK;
-	f->yields = r == TRANSFORM_PAUSED;
-	if (f->yields) {                   /* other fetches come first */
-		f->room = true;
-		loop_defer(fetch_loop(f), &f->task);
-	}
+	fetch_set_flow(f, flows[r]);
+	if (r == TRANSFORM_PAUSED)         /* other fetches come first */
+		fetch_defer(f, NOTE_ROOM);
 	if (f->hooks.grew)
 		f->hooks.grew(f->hooks.arg, f->object);
 	if (!f->alone || fetch_goes_on_alone(f) || object_readers(f->object))
@@ -57,24 +56,24 @@ static int fetch_take(struct fetch *f, const uint8_t *in, size_t len, size_t *us
 	return -1;
 }
 
-/* Passes a piece of the body on. At most the bytes of one read are held: reading stops until they went through. -1: the
- * fetch has ended. */
+/* Passes a piece of the body on. At most the bytes of one read are pending: reading stops until they went through. -1:
+ * the fetch has ended. */
 static int fetch_pass(struct fetch *f, struct slice piece)
 {
 	size_t used = 0, left;
-	uint8_t *held;
+	uint8_t *pending;
 
-	if (!f->halted && fetch_take(f, (const uint8_t *)piece.at, piece.len, &used))
+	if (f->flow == FLOW_READS && fetch_take(f, (const uint8_t *)piece.at, piece.len, &used))
 		return -1;
 	if (!(left = piece.len - used))
 		return 0;
-	if (!(held = realloc(f->held, f->held_len + left))) {
+	if (!(pending = realloc(f->pending, f->pending_len + left))) {
 		fetch_no_memory(f);
 		return -1;
 	}
-	memcpy(held + f->held_len, piece.at + used, left);
-	f->held = held;
-	f->held_len += left;
+	memcpy(pending + f->pending_len, piece.at + used, left);
+	f->pending = pending;
+	f->pending_len += left;
 	return 0;
 }
 
@@ -93,41 +92,42 @@ int fetch_on_body(void *arg, const char *at, size_t len)
 	return 0;
 }
 
-/* The object has room again: the bytes held go first, then the socket is read again. */
+/* The object has room again: pending bytes go first, then the socket is read again. */
 void fetch_go_on(struct fetch *f)
 {
 	size_t used;
 
-	if (!f->halted)
+	if (f->flow == FLOW_READS)
 		return;
-	if (fetch_take(f, f->held + f->held_at, f->held_len - f->held_at, &used))
+	if (fetch_take(f, f->pending + f->pending_at, f->pending_len - f->pending_at, &used))
 		return;
-	f->held_at += used;
-	if (f->halted)
+	f->pending_at += used;
+	if (f->flow != FLOW_READS)
 		return;
-	free(f->held);
-	f->held = NULL;
-	f->held_len = f->held_at = 0;
-	if (f->complete)
+	free(f->pending);
+	f->pending = NULL;
+	f->pending_len = f->pending_at = 0;
+	if (f->phase == FETCH_REST)
 		fetch_finish(f);
 	else
 		fetch_listen(f);
 }
 
-/* The message ended with `left` bytes of the last read behind it. Such bytes are no part of it (RFC 9112 section 6.3),
- * but they show that its length is not what the origin meant: the response is passed on, but not stored. Where that
- * read may have left bytes behind, the next one tells. */
-static void fetch_look_behind(struct fetch *f, size_t left)
+/* The message ended with `left` bytes of the last read behind it. Such bytes do not belong to it (RFC 9112 section
+ * 6.3), but they show that its length is not what the origin meant: the response is passed on, but not stored. If that
+ * read may have left bytes behind, the next one tells. True: the connection can take another request. */
+static bool fetch_look_behind(struct fetch *f, size_t left)
 {
 	ssize_t more = left ? (ssize_t)left : CONN_AGAIN;
 
 	if (!left && f->hooks.done && object_is_retained(f->object) && !conn_is_quiet(f->conn))
 		more = conn_read(f->conn, loop_scratch(fetch_loop(f)), 1);
-	f->reusable = f->msg.keep_alive && more == CONN_AGAIN && f->sent;
-	f->over_long = more > 0;
-	if (f->over_long)
+	if (more > 0) {
+		f->hooks.done = NULL;
 		transform_leave_end(f->transform);
-	stats_add(loop_stats(fetch_loop(f)), STAT_RESPONSES_OVER_LONG, f->over_long);
+		stats_add(loop_stats(fetch_loop(f)), STAT_RESPONSES_OVER_LONG, 1);
+	}
+	return f->msg.keep_alive && more == CONN_AGAIN && f->sending == SENDING_DONE;
 }
 
 /* The message ended with this piece of its body, which may be empty. */
@@ -135,21 +135,16 @@ static void fetch_end_body(struct fetch *f, struct slice piece, size_t left)
 {
 	enum transform_result r;
 
-	f->complete = true;
-	fetch_look_behind(f, left);
+	lease_end(&f->lease, &f->conn, fetch_look_behind(f, left));
+	loop_disarm(fetch_loop(f), &f->timer);
+	fetch_enter(f, FETCH_REST);
 	if (piece.len &&
 	    transform_feed_whole(f->transform, (const uint8_t *)piece.at, piece.len, &f->failure, &r)) {
 		fetch_finish_as(f, r);
 		return;
 	}
-	if (piece.len && fetch_pass(f, piece))
-		return;
-	if (!f->halted)
+	if (!(piece.len && fetch_pass(f, piece)) && f->flow == FLOW_READS)
 		fetch_finish(f);
-	else {
-		lease_end(&f->lease, &f->conn, f->reusable);
-		loop_disarm(fetch_loop(f), &f->timer);
-	}
 }
 
 /* Feeds body bytes to the parser. */
@@ -173,7 +168,7 @@ int fetch_parse_body(struct fetch *f, const char *data, size_t len)
 
 int fetch_read_body(struct fetch *f)
 {
-	for (int i = 0; i < FETCH_READS_PER_EVENT && !f->halted; i++) {
+	for (int i = 0; i < FETCH_READS_PER_EVENT && f->flow == FLOW_READS; i++) {
 		uint8_t *buf = loop_scratch(fetch_loop(f));
 		size_t most = bodies_share(LOOP_SCRATCH_BYTES);
 		ssize_t n = conn_read(f->conn, buf, most);
@@ -186,7 +181,7 @@ int fetch_read_body(struct fetch *f)
 		}
 		if (n == CONN_EOF) {
 			if (http_parse_eof(f->parser) == PARSE_DONE) {
-				f->complete = true;
+				fetch_enter(f, FETCH_REST);
 				fetch_finish(f);
 			} else
 				fetch_protocol_error(f);
@@ -206,6 +201,6 @@ bool fetch_skip_body(struct fetch *f)
 	size_t used;
 
 	http_parser_go_on(f->parser);
-	return f->sent && http_parse(f->parser, f->behind.at, f->behind.len, &used) == PARSE_DONE &&
+	return f->sending == SENDING_DONE && http_parse(f->parser, f->behind.at, f->behind.len, &used) == PARSE_DONE &&
 	    used == f->behind.len && f->msg.keep_alive;
 }

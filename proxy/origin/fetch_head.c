@@ -11,23 +11,13 @@
 
 enum { FETCH_INTERIMS_MAX = 16 };
 
-static int fetch_end_unread(struct fetch *f)
+static void fetch_ask_unconditionally(struct fetch *f)
 {
-	f->reusable = fetch_skip_body(f);
-	fetch_end(f);
-	return -1;
-}
-
-static int fetch_unconditionally(struct fetch *f)
-{
-	bool keep = fetch_skip_body(f);
-
 	free(f->request.conditional);
 	f->request.conditional = NULL;
-	f->unconditional = true;
-	lease_end(&f->lease, &f->conn, keep);
+	f->tried |= AGAIN_UNCONDITIONALLY;
+	lease_end(&f->lease, &f->conn, fetch_skip_body(f));
 	fetch_connect(f);
-	return -1;
 }
 
 /* Asks the hooks about the final head. 0: the response fills the object. -1: the fetch has ended, or makes another
@@ -35,7 +25,7 @@ static int fetch_unconditionally(struct fetch *f)
 static int fetch_ask_hooks(struct fetch *f)
 {
 	const struct fetch_answer answer = { .msg = &f->msg, .upstream = { f->head.bytes, f->msg.head_len },
-		.conditional = f->conditional, .cookies = f->cookies,
+		.conditional = fetch_is_conditional(f), .cookies = f->cookies,
 		.url = f->url.bytes, .redirected = f->trail.n > 1,
 		.astray = f->request.redirects.hops && f->msg.status / 100 == 3 && f->msg.status != 304 };
 
@@ -47,9 +37,12 @@ static int fetch_ask_hooks(struct fetch *f)
 		return 0;
 	case FETCH_ANSWERED:
 		fetch_tell_kept(f);
-		return fetch_end_unread(f);
+		lease_end(&f->lease, &f->conn, fetch_skip_body(f));
+		fetch_end(f);
+		return -1;
 	case FETCH_UNCONDITIONAL:
-		return fetch_unconditionally(f);
+		fetch_ask_unconditionally(f);
+		return -1;
 	case FETCH_NO_MEMORY:
 		break;
 	}
@@ -62,18 +55,19 @@ static int fetch_ask_hooks(struct fetch *f)
 static bool fetch_is_unasked(const struct fetch *f)
 {
 	return !strcmp(f->request.method, "GET") &&
-	    ((f->msg.status == 304 && !f->conditional && !f->request.preconditions) ||
+	    ((f->msg.status == 304 && !fetch_is_conditional(f) && !f->request.preconditions) ||
 	        (f->msg.status == 206 && !f->request.ranged));
 }
 
 /* A server between here and the origin may have taken another client's 304 for this request's: it gets one more try. */
-static int fetch_refuse_unasked(struct fetch *f)
+static void fetch_refuse_unasked(struct fetch *f)
 {
-	if (f->msg.status == 304 && !f->unconditional)
-		return fetch_unconditionally(f);
+	if (f->msg.status == 304 && !(f->tried & AGAIN_UNCONDITIONALLY)) {
+		fetch_ask_unconditionally(f);
+		return;
+	}
 	object_report(f->object)->fwd_status = f->msg.status;
 	fetch_fail_as(f, FAILURE_UNASKED, "status %u that was not asked for", f->msg.status);
-	return -1;
 }
 
 /* Acts on the final head in f->head, with the bytes that came with it in f->behind. -1: the fetch has ended, or makes
@@ -86,8 +80,10 @@ static int fetch_start_body(struct fetch *f)
 		fetch_fail_as(f, FAILURE_HTTP_PROTOCOL_ERROR, "upgrade that was not asked for");
 		return -1;
 	}
-	if (fetch_is_unasked(f))
-		return fetch_refuse_unasked(f);
+	if (fetch_is_unasked(f)) {
+		fetch_refuse_unasked(f);
+		return -1;
+	}
 	if (fetch_asks_elsewhere(f))
 		return -1;
 	if (f->msg.status == 407 && fetch_asks_parent(f)) {
@@ -227,7 +223,7 @@ int fetch_read_head(struct fetch *f)
 			enum failure_kind error =
 			    f->head.len ? FAILURE_HTTP_RESPONSE_INCOMPLETE : FAILURE_CONNECTION_TERMINATED;
 
-			if (fetch_retry(f))
+			if (fetch_asks_again(f))
 				return -1;
 			if (n == CONN_FAILED)
 				fetch_fail_lost(f, error);

@@ -18,7 +18,30 @@
 #include "proxy/origin/fetch.h"
 #include "proxy/origin/pool.h"
 
-enum fetch_phase { FETCH_CONNECT, FETCH_HEAD, FETCH_BODY, FETCH_ENDED };
+enum fetch_phase {
+	FETCH_CONNECT, FETCH_HEAD, FETCH_BODY,
+	FETCH_REST,            /* the message has ended; pending bytes still go through the transform */
+	FETCH_ENDED
+};
+
+enum fetch_sending {
+	SENDING_OPEN,          /* there is more of the request, now or when the client has sent it */
+	SENDING_BLOCKED,       /* the socket took no more of it */
+	SENDING_DONE
+};
+
+/* Whether the body comes in, and if not, for what the pending bytes and the transform's output wait. */
+enum fetch_flow { FLOW_READS, FLOW_WAITS_FOR_ROOM, FLOW_WAITS_FOR_TURN };
+
+/* What sends a request out again, once each. */
+enum fetch_again {
+	AGAIN_DEAD = 1,                /* the connection that was idle is dead */
+	AGAIN_ELSEWHERE = 2,           /* status 408 or 421 */
+	AGAIN_UNCONDITIONALLY = 4      /* the response to a request with validators is no answer */
+};
+
+/* What others note for the fetch's task: the object has room; the last reader left; the request's body has grown. */
+enum fetch_note { NOTE_ROOM = 1, NOTE_LEFT = 2, NOTE_MORE = 4 };
 
 /* Before `parser` all is cleared when a fetch begins; from there on memory stays with the fetch while it is a spare
  * (fetch_pool), and what is in it is set before it is read. */
@@ -26,29 +49,17 @@ struct fetch {
 	LIST_ENTRY(fetch) link;        /* of its pool's fetches, or of its spares */
 	struct fetch_pool *pool;
 	enum fetch_phase phase;
-	bool blocked;                  /* the socket took no more of the request */
-	/* reading has stopped, because the object is full or other fetches have their turn; bytes are held, or the
-	 * decoder has output */
-	bool halted;
-	bool yields;                   /* it is for other fetches' turn; no reader holds the body up */
-	bool complete;                 /* the message has ended; bytes held still have to go through */
-	bool sent;                     /* all of the request is out */
-	bool reusable;                 /* the message ended, and the connection can take another request */
-	bool over_long;                /* bytes followed the response's end */
+	enum fetch_sending sending;
+	enum fetch_flow flow;
+	unsigned tried;                /* of enum fetch_again */
+	atomic_uint notes;             /* of enum fetch_note */
 	bool reused;                   /* the connection was idle before, so it may be dead */
-	bool retried;
-	bool elsewhere;                /* asked on another connection after 408 or 421 */
-	bool led;                      /* a redirect that was asked for led to the current URL */
-	bool private_gone;             /* a redirect led to another origin: no private fields any more */
 	bool judged;                   /* backoff knows what came of it */
-	bool conditional;              /* the current request carries the validators */
 	bool cookies;                  /* this request or one before it carries cookies of the jar */
-	bool unconditional;            /* the request goes out again without validators */
 	/* nobody reads, and the fetch goes on for the store: the count of its pool that it stands in; NULL: it does
 	 * not */
 	size_t *alone;
-	/* noted for the task: the object has room; the last reader left; more of the request's body came */
-	atomic_bool room, left, more;
+	uint64_t begun_ms;             /* when the request was made that a redirect answered first; 0: none was */
 	struct object *object;
 	struct object_writer writer;
 	struct object_reader body;     /* of the request's body; its object NULL: none */
@@ -61,8 +72,8 @@ struct fetch {
 	int interims;                  /* 1xx responses so far */
 	struct slice behind;           /* bytes that were read with the head and follow it */
 	struct slice piece;            /* of the body: parsed, and not passed on; valid within fetch_parse_body() */
-	uint8_t *held;                 /* body bytes for which the object had no room */
-	size_t held_len, held_at;
+	uint8_t *pending;              /* body bytes that the transform has not taken */
+	size_t pending_len, pending_at;
 	uint64_t received;             /* bytes of the response's body, as received */
 	struct timer timer, total, alone_timer;
 	struct task task;
@@ -75,7 +86,6 @@ struct fetch {
 	struct redirect_trail trail;
 	struct fetch_request request;
 	struct backoff_request asked;  /* the current request */
-	uint64_t begun_ms;             /* when the first one was asked for */
 	struct sender sender;
 };
 
@@ -100,9 +110,10 @@ void fetch_free(struct fetch *);
 void fetch_end_hooks(struct fetch *);
 
 /* fetch.c */
-/* fetch_enter() is the one way from phase to phase; fetch_end() is the one way out: no more events come, and the memory
- * is freed at the end of the turn. */
+/* Each is the one way from state to state. fetch_end() is the one way out: no more events come, and the memory is freed
+ * at the end of the turn. */
 void fetch_enter(struct fetch *, enum fetch_phase);
+void fetch_set_flow(struct fetch *, enum fetch_flow);
 void fetch_end(struct fetch *);
 void fetch_fail(struct fetch *);               /* f->failure says why */
 #define fetch_fail_as(f, ...) (failure_set(&(f)->failure, __VA_ARGS__), fetch_fail(f))
@@ -115,11 +126,14 @@ void fetch_make_url(struct fetch *);           /* of request.to */
  * the loop. */
 void fetch_connect(struct fetch *);
 void fetch_start_parser(struct fetch *);       /* for the next response head */
-/* Sends the request once more if that is allowed; false: it is not. */
-bool fetch_retry(struct fetch *);
-/* Sends the request once more on another connection after a status that speaks of the connection alone (RFC 9110
- * sections 15.5.9 and 15.5.20); false: it may not, or has done so. */
+/* Each sends the request once more, and is false if it may not or has done so: on a connection that was idle before,
+ * and is lost; after a status that speaks of the connection alone (RFC 9110 sections 15.5.9 and 15.5.20). */
+bool fetch_asks_again(struct fetch *);
 bool fetch_asks_elsewhere(struct fetch *);
+/* Whether the current request carries the validators. */
+bool fetch_is_conditional(const struct fetch *);
+/* Notes for the task what it is to do in a later turn of the loop; by the fetch's own thread. */
+void fetch_defer(struct fetch *, enum fetch_note);
 /* Whether the request is for the parent proxy to read, not for the origin: it is in absolute-form then (RFC 9112
  * section 3.2.2), and what the parent says of itself is meant for utfeed. */
 bool fetch_asks_parent(const struct fetch *);

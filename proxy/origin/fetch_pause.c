@@ -9,7 +9,7 @@
 
 #include "proxy/http/pause_fields.h"
 
-/* What a failure pauses. MOVED: the URL where the fetch began, if redirects led on from there. */
+/* What a failure pauses. MOVED: only the URL where the fetch began, if redirects led on from there. */
 enum fetch_pauses { PAUSES_NOTHING, PAUSES_URL, PAUSES_HOST, PAUSES_MOVED };
 
 static const enum fetch_pauses failure_pauses[FAILURE_COUNT] = {
@@ -54,34 +54,22 @@ static struct slice fetch_url(const struct fetch *f)
 	return (struct slice){ f->url.bytes, f->url.len - 1 };
 }
 
-static void fetch_make_asked(struct fetch *f)
-{
-	struct backoff_request *a = &f->asked;
-
-	a->url = fetch_url(f);
-	a->parent = parent_number(f->parent);
-	a->changes = strcmp(f->request.method, "GET") != 0;
-}
-
 enum backoff_answer fetch_may_ask(struct fetch *f)
 {
 	struct backoff_terms terms = f->request.terms;
-	uint64_t now_ms = loop_now_ms(fetch_loop(f));
 	enum backoff_answer answer;
 
-	fetch_make_asked(f);
+	f->asked.url = fetch_url(f);
+	f->asked.parent = parent_number(f->parent);
+	f->asked.changes = strcmp(f->request.method, "GET") != 0;
 	/* The interval holds for the URL that the client asked for, once: where its redirects lead is not the client's
 	 * choice. */
 	if (f->asked.id)
 		terms.url_interval_ms = 0;
 	else
 		f->asked.id = fetch_number();
-	answer = backoff_ask(f->pool->backoff, &f->asked, &terms, now_ms, &f->failure);
-	if (answer == BACKOFF_WAIT)
-		return answer;
-	f->asked.again = true;
-	if (!f->led)
-		f->begun_ms = now_ms;
+	answer = backoff_ask(f->pool->backoff, &f->asked, &terms, loop_now_ms(fetch_loop(f)), &f->failure);
+	f->asked.again |= answer != BACKOFF_WAIT;
 	return answer;
 }
 
@@ -93,51 +81,41 @@ static bool fetch_tells(struct fetch *f)
 	return f->request.terms.pauses && !f->asked.changes && f->asked.id && !f->url.failed;
 }
 
-/* The request with which the fetch began, where redirects led on from there. */
-static struct backoff_request fetch_first(const struct fetch *f)
+/* Whether redirects led on from the request with which the fetch began, and that request. Every client would make it
+ * first. */
+static bool fetch_has_first(const struct fetch *f, struct backoff_request *first)
 {
-	struct backoff_request r = f->asked;
-
-	r.url = (struct slice){ f->trail.urls[0], strlen(f->trail.urls[0]) };
-	r.asked_ms = f->begun_ms;
-	return r;
-}
-
-/* Pauses the URL where the fetch began, for every client would ask for that first. */
-static void fetch_pause_first(struct fetch *f, struct backoff_cause cause, uint32_t seconds)
-{
-	struct backoff_request first;
-
 	if (!f->trail.n)
-		return;
-	first = fetch_first(f);
-	backoff_pause_url(f->pool->backoff, &first, &f->request.terms, loop_now_ms(fetch_loop(f)), cause, seconds);
+		return false;
+	*first = f->asked;
+	first->url = (struct slice){ f->trail.urls[0], strlen(f->trail.urls[0]) };
+	if (f->begun_ms)
+		first->asked_ms = f->begun_ms;
+	return true;
 }
 
 static void fetch_pause_as(struct fetch *f, enum fetch_pauses what, struct backoff_cause cause, uint32_t seconds)
 {
-	struct backoff *b = f->pool->backoff;
-	const struct backoff_terms *terms = &f->request.terms;
+	enum backoff_of of = what == PAUSES_HOST ? BACKOFF_OF_HOST
+	    : cause.status == 503 && seconds     ? BACKOFF_OF_BUSY
+	                                         : BACKOFF_OF_URL;
 	uint64_t now_ms = loop_now_ms(fetch_loop(f));
-	bool begins = false;
+	struct backoff_request first;
 
 	if (what == PAUSES_NOTHING || (what == PAUSES_MOVED && !f->trail.n))
 		return;
 	f->judged = true;
-	if (what == PAUSES_HOST)
-		begins = backoff_pause_host(b, &f->asked, now_ms, cause, seconds);
-	else if (what == PAUSES_URL && cause.status == 503 && seconds)
-		begins = backoff_pause_busy(b, &f->asked, terms, now_ms, cause, seconds);
-	else if (what == PAUSES_URL)
-		begins = backoff_pause_url(b, &f->asked, terms, now_ms, cause, seconds);
-	fetch_pause_first(f, cause, seconds);
-	stats_add(loop_stats(fetch_loop(f)), STAT_PAUSES, begins);
+	if (what != PAUSES_MOVED && backoff_pause(f->pool->backoff, of, &f->asked, &f->request.terms,
+	    now_ms, cause, seconds))
+		stats_add(loop_stats(fetch_loop(f)), STAT_PAUSES, 1);
+	if (fetch_has_first(f, &first))
+		backoff_pause(f->pool->backoff, BACKOFF_OF_URL, &first, &f->request.terms, now_ms, cause, seconds);
 }
 
 /* Whether the status is meant for the client whose credentials went along. */
 static bool fetch_is_refusal(const struct fetch *f)
 {
-	return f->request.credentials && !f->private_gone && http_status_refuses(f->msg.status);
+	return f->request.credentials && http_status_refuses(f->msg.status);
 }
 
 void fetch_tell_head(struct fetch *f)
@@ -156,7 +134,7 @@ void fetch_tell_head(struct fetch *f)
 	} else if (status >= 500 || (status == 403 && !fetch_is_refusal(f)))
 		fetch_pause_as(f, PAUSES_URL, (struct backoff_cause){ .status = status }, seconds);
 	else if (status != 403)
-		backoff_host_works(f->pool->backoff, &f->asked);
+		backoff_works(f->pool->backoff, BACKOFF_OF_HOST, &f->asked, &f->request.terms);
 }
 
 void fetch_tell_moved(struct fetch *f)
@@ -173,7 +151,7 @@ void fetch_tell_failed(struct fetch *f)
 	if (!fetch_tells(f) || f->judged)
 		return;
 	/* A reader that takes nothing holds up the body, and not the origin. */
-	if (f->phase == FETCH_BODY && f->halted && !f->yields)
+	if (f->flow == FLOW_WAITS_FOR_ROOM)
 		return;
 	/* A parent proxy that cannot be reached is not the origin. */
 	if (f->parent && f->phase == FETCH_CONNECT && why != FAILURE_PARENT_REFUSED && what != PAUSES_MOVED &&
@@ -189,11 +167,9 @@ static void fetch_tell_works(struct fetch *f)
 	struct backoff_request first;
 
 	f->judged = true;
-	backoff_url_works(f->pool->backoff, &f->asked, &f->request.terms);
-	if (!f->trail.n)
-		return;
-	first = fetch_first(f);
-	backoff_url_works(f->pool->backoff, &first, &f->request.terms);
+	backoff_works(f->pool->backoff, BACKOFF_OF_URL, &f->asked, &f->request.terms);
+	if (fetch_has_first(f, &first))
+		backoff_works(f->pool->backoff, BACKOFF_OF_URL, &first, &f->request.terms);
 }
 
 void fetch_tell_kept(struct fetch *f)
@@ -219,8 +195,6 @@ void fetch_tell_left(struct fetch *f)
 	if (!fetch_tells(f))
 		return;
 	backoff_leave(f->pool->backoff, &f->asked, &f->request.terms);
-	if (!f->trail.n)
-		return;
-	first = fetch_first(f);
-	backoff_leave(f->pool->backoff, &first, &f->request.terms);
+	if (fetch_has_first(f, &first))
+		backoff_leave(f->pool->backoff, &first, &f->request.terms);
 }

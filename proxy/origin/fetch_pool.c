@@ -11,23 +11,23 @@ enum {
 	FETCH_SPARE_TEXT = 4096        /* a spare does not keep texts that have grown beyond this */
 };
 
-struct fetch_pool *fetch_pool_new(struct loop *l, struct pool *connections, struct backoff *backoff)
+struct fetch_pool *fetch_pool_new(struct loop *loop, struct pool *connections, struct backoff *backoff)
 {
-	struct fetch_pool *p = calloc(1, sizeof *p);
+	struct fetch_pool *pool = calloc(1, sizeof *pool);
 
-	if (!p)
+	if (!pool)
 		return NULL;
-	p->loop = l;
-	p->connections = connections;
-	p->backoff = backoff;
-	LIST_INIT(&p->fetches);
-	LIST_INIT(&p->spares);
-	return p;
+	pool->loop = loop;
+	pool->connections = connections;
+	pool->backoff = backoff;
+	LIST_INIT(&pool->fetches);
+	LIST_INIT(&pool->spares);
+	return pool;
 }
 
-struct pool *fetch_pool_connections(struct fetch_pool *p)
+struct pool *fetch_pool_connections(struct fetch_pool *pool)
 {
-	return p->connections;
+	return pool->connections;
 }
 
 struct loop *fetch_loop(struct fetch *f)
@@ -48,14 +48,14 @@ void fetch_end_hooks(struct fetch *f)
  * its task leaves the loop. */
 static void fetch_leave(struct fetch *f)
 {
-	struct loop *l = fetch_loop(f);
+	struct loop *loop = fetch_loop(f);
 
 	object_set_writer(f->object, NULL);
 	object_detach(&f->body);
 	lease_end(&f->lease, &f->conn, false);
-	loop_disarm(l, &f->timer);
-	loop_disarm(l, &f->total);
-	loop_forget(l, &f->task);
+	loop_disarm(loop, &f->timer);
+	loop_disarm(loop, &f->total);
+	loop_forget(loop, &f->task);
 }
 
 /* Frees the memory of a fetch that has nothing else any more. */
@@ -77,7 +77,7 @@ static bool fetch_is_small(const struct fetch *f)
 
 void fetch_free(struct fetch *f)
 {
-	struct fetch_pool *p = f->pool;
+	struct fetch_pool *pool = f->pool;
 
 	fetch_end_hooks(f);
 	fetch_leave_alone(f);
@@ -88,30 +88,30 @@ void fetch_free(struct fetch *f)
 	redirect_trail_free(&f->trail);
 	cookie_jar_free(&f->jar);
 	fetch_request_free(&f->request);
-	free(f->held);
+	free(f->pending);
 	assert(task_is_out(&f->task));
-	if (p->n_spares == FETCH_SPARES || !fetch_is_small(f)) {
+	if (pool->n_spares == FETCH_SPARES || !fetch_is_small(f)) {
 		fetch_drop(f);
 		return;
 	}
-	LIST_INSERT_HEAD(&p->spares, f, link);
-	p->n_spares++;
+	LIST_INSERT_HEAD(&pool->spares, f, link);
+	pool->n_spares++;
 }
 
-static struct fetch *fetch_take_spare(struct fetch_pool *p)
+static struct fetch *fetch_take_spare(struct fetch_pool *pool)
 {
-	struct fetch *f = LIST_FIRST(&p->spares);
+	struct fetch *f = LIST_FIRST(&pool->spares);
 
 	if (f) {
 		LIST_REMOVE(f, link);
-		p->n_spares--;
+		pool->n_spares--;
 	}
 	return f;
 }
 
-struct fetch *fetch_new(struct fetch_pool *p, size_t max_fields)
+struct fetch *fetch_new(struct fetch_pool *pool, size_t max_fields)
 {
-	struct fetch *f = fetch_take_spare(p);
+	struct fetch *f = fetch_take_spare(pool);
 
 	if (f && f->msg.max_fields != max_fields) {    /* the settings have changed since */
 		fetch_drop(f);
@@ -132,13 +132,13 @@ struct fetch *fetch_new(struct fetch_pool *p, size_t max_fields)
 	return f;
 }
 
-void fetch_pool_rest(struct fetch_pool *p)
+void fetch_pool_rest(struct fetch_pool *pool)
 {
 	struct fetch *f;
 
-	while ((f = fetch_take_spare(p)) != NULL)
+	while ((f = fetch_take_spare(pool)) != NULL)
 		fetch_drop(f);
-	spares_free(&p->memory);
+	spares_free(&pool->memory);
 }
 
 void fetch_pool_free(struct fetch_pool **pp)

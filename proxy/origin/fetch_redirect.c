@@ -11,7 +11,8 @@ static void fetch_move_on(struct fetch *f, bool same_origin)
 	log_step(&f->request.id, "fetch: redirected%s", same_origin ? "" : " to another origin");
 	if (same_origin)
 		return;
-	f->private_gone = true;
+	f->request.private_len = 0;
+	f->request.credentials = false;
 	f->asked.again = false;
 	f->request.transform.head.way = RESPONSE_FOREIGN;
 	f->request.guard = f->request.hop_guard;
@@ -34,16 +35,14 @@ static int fetch_tell_hop(struct fetch *f, const struct http_msg *msg)
 
 static int fetch_redirected(struct fetch *f, bool same_origin)
 {
-	bool keep;
-
 	if (fetch_tell_hop(f, &f->msg))
 		return -1;
-	keep = fetch_skip_body(f);
+	lease_end(&f->lease, &f->conn, fetch_skip_body(f));
 	fetch_tell_moved(f);
-	lease_end(&f->lease, &f->conn, keep);
 	stats_add(loop_stats(fetch_loop(f)), STAT_REDIRECTS, 1);
 	fetch_move_on(f, same_origin);
-	f->led = true;
+	if (!f->begun_ms)
+		f->begun_ms = f->asked.asked_ms;
 	fetch_connect(f);
 	return -1;
 }

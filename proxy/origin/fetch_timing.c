@@ -8,14 +8,14 @@
 
 static struct fetch_timing *fetch_timing_new(void)
 {
-	struct fetch_timing *r = calloc(1, sizeof *r);
+	struct fetch_timing *timing = calloc(1, sizeof *timing);
 
-	if (!r)
+	if (!timing)
 		return NULL;
-	r->refs = 1;
+	timing->refs = 1;
 	for (size_t i = 0; i < STAGE_COUNT; i++)
-		r->us[i] = -1;
-	return r;
+		timing->us[i] = -1;
+	return timing;
 }
 
 struct fetch_timing *fetch_timing_of(struct fetch_timing **owner)
@@ -27,38 +27,40 @@ struct fetch_timing *fetch_timing_of(struct fetch_timing **owner)
 
 struct fetch_timing *fetch_timing_share(struct fetch_timing **owner)
 {
-	struct fetch_timing *r = fetch_timing_of(owner);
+	struct fetch_timing *timing = fetch_timing_of(owner);
 
-	if (r)
-		r->refs++;
-	return r;
+	if (timing)
+		timing->refs++;
+	return timing;
 }
 
 void fetch_timing_unref(struct fetch_timing **rp)
 {
-	struct fetch_timing *r = *rp;
+	struct fetch_timing *timing = *rp;
 
 	*rp = NULL;
-	if (r && !--r->refs)
-		free(r);
+	if (timing && !--timing->refs)
+		free(timing);
 }
 
-void fetch_timing_begin(struct fetch_timing *r, enum fetch_stage stage, struct loop *l)
+void fetch_timing_begin(struct fetch_timing *timing, enum fetch_stage stage, struct loop *loop)
 {
-	if (r)
-		r->begun_us[stage] = loop_now_us(l);
+	if (timing)
+		timing->begun_us[stage] = loop_now_us(loop);
 }
 
-void fetch_timing_end(struct fetch_timing *r, enum fetch_stage stage, struct loop *l)
+void fetch_timing_end(struct fetch_timing *timing, enum fetch_stage stage, struct loop *loop)
 {
-	if (!r || !r->begun_us[stage])
+	if (!timing || !timing->begun_us[stage])
 		return;
-	r->us[stage] = (r->us[stage] < 0 ? 0 : r->us[stage]) + (int64_t)(loop_now_us(l) - r->begun_us[stage]);
-	r->begun_us[stage] = 0;
+	if (timing->us[stage] < 0)
+		timing->us[stage] = 0;
+	timing->us[stage] += (int64_t)(loop_now_us(loop) - timing->begun_us[stage]);
+	timing->begun_us[stage] = 0;
 }
 
-void fetch_timing_address(struct fetch_timing *r, const char *address)
+void fetch_timing_address(struct fetch_timing *timing, const char *address)
 {
-	if (r)
-		snprintf(r->address, sizeof r->address, "%s", address);
+	if (timing)
+		snprintf(timing->address, sizeof timing->address, "%s", address);
 }

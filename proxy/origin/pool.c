@@ -81,15 +81,15 @@ static const unsigned lease_next[] = {
 	[LEASE_READY] = 0,
 };
 
-static void lease_enter(struct lease *l, enum lease_phase phase)
+static void lease_enter(struct lease *lease, enum lease_phase phase)
 {
-	assert(lease_next[l->phase] >> phase & 1);
-	l->phase = phase;
+	assert(lease_next[lease->phase] >> phase & 1);
+	lease->phase = phase;
 }
 
-static size_t pool_hash(const struct dial_target *t)
+static size_t pool_hash(const struct dial_target *target)
 {
-	return (hash_keyed(t->host, strlen(t->host)) + t->port) % POOL_BUCKETS;
+	return (hash_keyed(target->host, strlen(target->host)) + target->port) % POOL_BUCKETS;
 }
 
 static bool pool_same(const struct dial_target *a, const struct dial_target *b)
@@ -100,66 +100,66 @@ static bool pool_same(const struct dial_target *a, const struct dial_target *b)
 
 static void pool_on_surplus(struct timer *);
 
-static struct pool_origin *pool_origin_get(struct pool *p, const struct dial_target *t)
+static struct pool_origin *pool_origin_get(struct pool *pool, const struct dial_target *target)
 {
-	struct pool_bucket *b;
-	struct pool_origin *o;
+	struct pool_bucket *bucket;
+	struct pool_origin *origin;
 
-	if (p->latest && pool_same(&p->latest->target, t))
-		return p->latest;
-	b = &p->buckets[pool_hash(t)];
-	LIST_FOREACH(o, b, link)
-		if (pool_same(&o->target, t))
-			return p->latest = o;
-	if (!(o = calloc(1, sizeof *o)) || !(o->host = strdup(t->host))) {
-		free(o);
+	if (pool->latest && pool_same(&pool->latest->target, target))
+		return pool->latest;
+	bucket = &pool->buckets[pool_hash(target)];
+	LIST_FOREACH(origin, bucket, link)
+		if (pool_same(&origin->target, target))
+			return pool->latest = origin;
+	if (!(origin = calloc(1, sizeof *origin)) || !(origin->host = strdup(target->host))) {
+		free(origin);
 		return NULL;
 	}
-	o->pool = p;
-	o->target = *t;
-	o->target.host = o->host;
-	o->target.timing = NULL;       /* this request's alone */
-	o->surplus.fire = pool_on_surplus;
-	TAILQ_INIT(&o->idle);
-	TAILQ_INIT(&o->waiting);
-	LIST_INSERT_HEAD(b, o, link);
-	return p->latest = o;
+	origin->pool = pool;
+	origin->target = *target;
+	origin->target.host = origin->host;
+	origin->target.timing = NULL;       /* this request's alone */
+	origin->surplus.fire = pool_on_surplus;
+	TAILQ_INIT(&origin->idle);
+	TAILQ_INIT(&origin->waiting);
+	LIST_INSERT_HEAD(bucket, origin, link);
+	return pool->latest = origin;
 }
 
-static void pool_origin_put(struct pool_origin *o)
+static void pool_origin_put(struct pool_origin *origin)
 {
-	if (o->leased || o->n_idle || !TAILQ_EMPTY(&o->waiting))
+	if (origin->leased || origin->n_idle || !TAILQ_EMPTY(&origin->waiting))
 		return;
-	if (o->pool->latest == o)
-		o->pool->latest = NULL;
-	LIST_REMOVE(o, link);
-	loop_disarm(o->pool->loop, &o->surplus);
-	free(o->host);
-	free(o);
+	if (origin->pool->latest == origin)
+		origin->pool->latest = NULL;
+	LIST_REMOVE(origin, link);
+	loop_disarm(origin->pool->loop, &origin->surplus);
+	free(origin->host);
+	free(origin);
 }
 
 /* Takes the connection out of the pool; it is the caller's from now on. */
 static struct conn *idle_take(struct idle *i)
 {
-	struct pool_origin *o = i->origin;
+	struct pool_origin *origin = i->origin;
 	struct conn *conn = i->conn;
 
-	TAILQ_REMOVE(&o->idle, i, link);
-	TAILQ_REMOVE(&o->pool->ages, i, age);
-	o->n_idle--;
-	o->pool->n_idle--;
-	loop_disarm(o->pool->loop, &i->timer);
+	TAILQ_REMOVE(&origin->idle, i, link);
+	TAILQ_REMOVE(&origin->pool->ages, i, age);
+	origin->n_idle--;
+	origin->pool->n_idle--;
+	loop_disarm(origin->pool->loop, &i->timer);
 	free(i);
 	return conn;
 }
 
 static void idle_drop(struct idle *i)
 {
-	struct pool_origin *o = i->origin;
+	struct pool_origin *origin = i->origin;
 	struct conn *conn = idle_take(i);
 
 	conn_close(&conn);
-	pool_origin_put(o);
+	pool_origin_put(origin);
 }
 
 /* Drops an idle connection that the origin has closed, or on which it sent something unasked. Messages of TLS itself do
@@ -174,21 +174,21 @@ static void idle_on_conn(void *arg, enum conn_event event)
 		idle_drop(i);
 }
 
-static void idle_on_timeout(struct timer *t)
+static void idle_on_timeout(struct timer *timer)
 {
-	idle_drop(container_of(t, struct idle, timer));
+	idle_drop(container_of(timer, struct idle, timer));
 }
 
 /* Picks the latest idle connection on which nothing has arrived. The origin closed the others, or sent something
  * unasked, and only the event is yet to come: such bytes must not become the answer to a request (RFC 9112 section
  * 9.5). What comes while the loop is in one turn is not looked for, as little as what is under way to this machine.
  * NULL: none. */
-static struct conn *idle_pick(struct pool_origin *o)
+static struct conn *idle_pick(struct pool_origin *origin)
 {
 	struct idle *i;
 	char byte;
 
-	while ((i = TAILQ_FIRST(&o->idle))) {
+	while ((i = TAILQ_FIRST(&origin->idle))) {
 		if (conn_is_quiet(i->conn) || conn_read(i->conn, &byte, sizeof byte) == CONN_AGAIN)
 			return idle_take(i);
 		idle_drop(i);
@@ -198,77 +198,78 @@ static struct conn *idle_pick(struct pool_origin *o)
 
 /* Closes those that are too many and have not been needed for a while, the one idle for longest first. At least one is
  * left, and keeps o. */
-static void pool_on_surplus(struct timer *t)
+static void pool_on_surplus(struct timer *timer)
 {
-	struct pool_origin *o = container_of(t, struct pool_origin, surplus);
-	struct pool *p = o->pool;
-	uint64_t now = loop_now_ms(p->loop);
-	struct idle *oldest = TAILQ_LAST(&o->idle, idle_list);
+	struct pool_origin *origin = container_of(timer, struct pool_origin, surplus);
+	struct pool *pool = origin->pool;
+	uint64_t now = loop_now_ms(pool->loop);
+	struct idle *oldest = TAILQ_LAST(&origin->idle, idle_list);
 
-	while (o->n_idle > p->limits.idle_per_origin && now - oldest->since_ms >= POOL_SURPLUS_MS) {
+	while (origin->n_idle > pool->limits.idle_per_origin && now - oldest->since_ms >= POOL_SURPLUS_MS) {
 		idle_drop(oldest);
-		oldest = TAILQ_LAST(&o->idle, idle_list);
+		oldest = TAILQ_LAST(&origin->idle, idle_list);
 	}
-	if (o->n_idle > p->limits.idle_per_origin)
-		loop_arm(p->loop, &o->surplus, POOL_SURPLUS_MS);
+	if (origin->n_idle > pool->limits.idle_per_origin)
+		loop_arm(pool->loop, &origin->surplus, POOL_SURPLUS_MS);
 }
 
-static void pool_keep(struct pool_origin *o, struct conn *conn)
+static void pool_keep(struct pool_origin *origin, struct conn *conn)
 {
-	struct pool *p = o->pool;
-	struct idle *i = p->limits.idle_per_origin && o->target.generation == p->generation ? malloc(sizeof *i) : NULL;
+	struct pool *pool = origin->pool;
+	bool keeps = pool->limits.idle_per_origin && origin->target.generation == pool->generation;
+	struct idle *i = keeps ? malloc(sizeof *i) : NULL;
 
 	if (!i) {
 		conn_close(&conn);
 		return;
 	}
-	*i = (struct idle){ .origin = o, .conn = conn, .since_ms = loop_now_ms(p->loop),
+	*i = (struct idle){ .origin = origin, .conn = conn, .since_ms = loop_now_ms(pool->loop),
 		.timer.fire = idle_on_timeout };
-	TAILQ_INSERT_HEAD(&o->idle, i, link);
-	TAILQ_INSERT_TAIL(&p->ages, i, age);
-	o->n_idle++;
-	p->n_idle++;
+	TAILQ_INSERT_HEAD(&origin->idle, i, link);
+	TAILQ_INSERT_TAIL(&pool->ages, i, age);
+	origin->n_idle++;
+	pool->n_idle++;
 	conn_set_owner(conn, idle_on_conn, i);
 	conn_want(conn, true, false);
-	loop_arm(p->loop, &i->timer, p->limits.idle_timeout_ms);
-	if (o->n_idle > p->limits.idle_per_origin && !o->surplus.queue)
-		loop_arm(p->loop, &o->surplus, POOL_SURPLUS_MS);
-	if (p->n_idle > p->limits.idle_total)
-		idle_drop(TAILQ_FIRST(&p->ages));
+	loop_arm(pool->loop, &i->timer, pool->limits.idle_timeout_ms);
+	if (origin->n_idle > pool->limits.idle_per_origin && !origin->surplus.queue)
+		loop_arm(pool->loop, &origin->surplus, POOL_SURPLUS_MS);
+	if (pool->n_idle > pool->limits.idle_total)
+		idle_drop(TAILQ_FIRST(&pool->ages));
 }
 
 static void lease_on_open(void *arg, struct conn *conn, const struct failure *failure)
 {
-	struct lease *l = arg;
+	struct lease *lease = arg;
 
-	l->dial = NULL;
-	lease_enter(l, LEASE_READY);
-	l->ready(l->arg, conn, false, failure);
+	lease->dial = NULL;
+	lease_enter(lease, LEASE_READY);
+	lease->ready(lease->arg, conn, false, failure);
 }
 
-static void lease_on_task(struct task *t)
+static void lease_on_task(struct task *task)
 {
-	struct lease *l = container_of(t, struct lease, task);
-	struct conn *conn = l->conn;
+	struct lease *lease = container_of(task, struct lease, task);
+	struct conn *conn = lease->conn;
 	struct failure failure;
 
-	l->conn = NULL;
-	lease_enter(l, LEASE_READY);
+	lease->conn = NULL;
+	lease_enter(lease, LEASE_READY);
 	if (!conn)
 		failure_set(&failure, FAILURE_PROXY_INTERNAL_ERROR, "out of memory");
-	l->ready(l->arg, conn, conn, conn ? NULL : &failure);
+	lease->ready(lease->arg, conn, conn, conn ? NULL : &failure);
 }
 
-static void lease_on_timeout(struct timer *t)
+static void lease_on_timeout(struct timer *timer)
 {
-	struct lease *l = container_of(t, struct lease, timer);
+	struct lease *lease = container_of(timer, struct lease, timer);
 	struct failure failure;
 
-	TAILQ_REMOVE(&l->at->waiting, l, link);
-	lease_enter(l, LEASE_LATE);
-	failure_set(&failure, FAILURE_CONNECTION_LIMIT, "none of %zu connections free within %llu ms", l->terms.max,
-	    (unsigned long long)l->terms.wait_ms);
-	l->ready(l->arg, NULL, false, &failure);
+	TAILQ_REMOVE(&lease->at->waiting, lease, link);
+	lease_enter(lease, LEASE_LATE);
+	failure_set(&failure, FAILURE_CONNECTION_LIMIT, "none of %zu connections free within %llu ms", lease->terms.max,
+	    (unsigned long long)lease->terms.wait_ms);
+	lease->ready(lease->arg, NULL, false, &failure);
 }
 
 /* An idle connection on its way to ready() stays registered for events, since unregistering it and registering it again
@@ -279,117 +280,118 @@ static void lease_on_conn(void *arg, enum conn_event event)
 }
 
 /* The lease's turn has come: it gets an idle connection, or a new one. */
-static void lease_open(struct lease *l)
+static void lease_open(struct lease *lease)
 {
-	struct pool_origin *o = l->at;
-	struct pool *p = o->pool;
-	struct dial_target target = o->target;
+	struct pool_origin *origin = lease->at;
+	struct pool *pool = origin->pool;
+	struct dial_target target = origin->target;
 
-	o->leased++;
-	loop_disarm(p->loop, &l->timer);
-	lease_enter(l, LEASE_OPENING);
-	fetch_timing_end(l->timing, STAGE_QUEUE, p->loop);
-	target.timing = l->timing;
-	target.connect_timeout_ms = l->connect_timeout_ms;
-	target.id = l->id;
-	if (l->terms.fresh && l->terms.max && o->n_idle && o->leased + o->n_idle > l->terms.max)
-		idle_drop(TAILQ_LAST(&o->idle, idle_list));
-	else if (!l->terms.fresh && (l->conn = idle_pick(o)))
-		conn_set_owner(l->conn, lease_on_conn, l);
-	if (l->conn || !(l->dial = dial_start(p->loop, p->resolver, &target, lease_on_open, l)))
-		loop_defer(p->loop, &l->task);
+	origin->leased++;
+	loop_disarm(pool->loop, &lease->timer);
+	lease_enter(lease, LEASE_OPENING);
+	fetch_timing_end(lease->timing, STAGE_QUEUE, pool->loop);
+	target.timing = lease->timing;
+	target.connect_timeout_ms = lease->connect_timeout_ms;
+	target.id = lease->id;
+	if (lease->terms.fresh && lease->terms.max && origin->n_idle &&
+	    origin->leased + origin->n_idle > lease->terms.max)
+		idle_drop(TAILQ_LAST(&origin->idle, idle_list));
+	else if (!lease->terms.fresh && (lease->conn = idle_pick(origin)))
+		conn_set_owner(lease->conn, lease_on_conn, lease);
+	if (lease->conn || !(lease->dial = dial_start(pool->loop, pool->resolver, &target, lease_on_open, lease)))
+		loop_defer(pool->loop, &lease->task);
 }
 
-static void pool_serve(struct pool_origin *o)
+static void pool_serve(struct pool_origin *origin)
 {
-	struct lease *l;
+	struct lease *lease;
 
-	while ((l = TAILQ_FIRST(&o->waiting)) && (!l->terms.max || o->leased < l->terms.max)) {
-		TAILQ_REMOVE(&o->waiting, l, link);
-		lease_open(l);
+	while ((lease = TAILQ_FIRST(&origin->waiting)) && (!lease->terms.max || origin->leased < lease->terms.max)) {
+		TAILQ_REMOVE(&origin->waiting, lease, link);
+		lease_open(lease);
 	}
 }
 
-struct lease *pool_lease(struct pool *p, const struct dial_target *t, const struct lease_terms *terms,
+struct lease *pool_lease(struct pool *pool, const struct dial_target *target, const struct lease_terms *terms,
     lease_ready_f *ready, void *arg)
 {
-	struct pool_origin *o = pool_origin_get(p, t);
-	struct lease *l = o ? malloc(sizeof *l) : NULL;
+	struct pool_origin *origin = pool_origin_get(pool, target);
+	struct lease *lease = origin ? malloc(sizeof *lease) : NULL;
 
-	if (!l) {
-		if (o)
-			pool_origin_put(o);
+	if (!lease) {
+		if (origin)
+			pool_origin_put(origin);
 		return NULL;
 	}
-	*l = (struct lease){ .at = o, .terms = *terms, .connect_timeout_ms = t->connect_timeout_ms, .id = t->id,
-		.timing = t->timing, .ready = ready, .arg = arg, .task.run = lease_on_task,
+	*lease = (struct lease){ .at = origin, .terms = *terms, .connect_timeout_ms = target->connect_timeout_ms,
+		.id = target->id, .timing = target->timing, .ready = ready, .arg = arg, .task.run = lease_on_task,
 		.timer.fire = lease_on_timeout };
-	fetch_timing_begin(l->timing, STAGE_QUEUE, p->loop);
-	TAILQ_INSERT_TAIL(&l->at->waiting, l, link);
-	pool_serve(l->at);
-	if (l->phase == LEASE_WAITING)
-		loop_arm(p->loop, &l->timer, terms->wait_ms);
-	return l;
+	fetch_timing_begin(lease->timing, STAGE_QUEUE, pool->loop);
+	TAILQ_INSERT_TAIL(&lease->at->waiting, lease, link);
+	pool_serve(lease->at);
+	if (lease->phase == LEASE_WAITING)
+		loop_arm(pool->loop, &lease->timer, terms->wait_ms);
+	return lease;
 }
 
 void lease_end(struct lease **lp, struct conn **cp, bool keep)
 {
-	struct lease *l = *lp;
-	struct pool_origin *o;
+	struct lease *lease = *lp;
+	struct pool_origin *origin;
 
 	*lp = NULL;
-	if (!l)
+	if (!lease)
 		return;
-	o = l->at;
-	if (l->phase == LEASE_WAITING)
-		TAILQ_REMOVE(&o->waiting, l, link);
-	else if (l->phase != LEASE_LATE)
-		o->leased--;
-	dial_cancel(&l->dial);
-	conn_close(&l->conn);
-	loop_disarm(o->pool->loop, &l->timer);
-	loop_forget_own(o->pool->loop, &l->task);
-	assert(task_is_out(&l->task));
-	free(l);
-	o->leased++;           /* keeps o until the connection is kept or closed */
+	origin = lease->at;
+	if (lease->phase == LEASE_WAITING)
+		TAILQ_REMOVE(&origin->waiting, lease, link);
+	else if (lease->phase != LEASE_LATE)
+		origin->leased--;
+	dial_cancel(&lease->dial);
+	conn_close(&lease->conn);
+	loop_disarm(origin->pool->loop, &lease->timer);
+	loop_forget_own(origin->pool->loop, &lease->task);
+	assert(task_is_out(&lease->task));
+	free(lease);
+	origin->leased++;           /* keeps o until the connection is kept or closed */
 	if (*cp && keep) {
-		pool_keep(o, *cp);
+		pool_keep(origin, *cp);
 		*cp = NULL;
 	}
 	conn_close(cp);
-	o->leased--;
-	pool_serve(o);
-	pool_origin_put(o);
+	origin->leased--;
+	pool_serve(origin);
+	pool_origin_put(origin);
 }
 
-struct pool *pool_new(struct loop *l, struct resolver *r)
+struct pool *pool_new(struct loop *loop, struct resolver *resolver)
 {
-	struct pool *p = calloc(1, sizeof *p);
+	struct pool *pool = calloc(1, sizeof *pool);
 
-	if (!p)
+	if (!pool)
 		return NULL;
-	p->loop = l;
-	p->resolver = r;
-	TAILQ_INIT(&p->ages);
-	return p;
+	pool->loop = loop;
+	pool->resolver = resolver;
+	TAILQ_INIT(&pool->ages);
+	return pool;
 }
 
-void pool_renew(struct pool *p, const struct pool_limits *limits, unsigned generation)
+void pool_renew(struct pool *pool, const struct pool_limits *limits, unsigned generation)
 {
-	while (!TAILQ_EMPTY(&p->ages))
-		idle_drop(TAILQ_FIRST(&p->ages));
-	p->limits = *limits;
-	p->generation = generation;
+	while (!TAILQ_EMPTY(&pool->ages))
+		idle_drop(TAILQ_FIRST(&pool->ages));
+	pool->limits = *limits;
+	pool->generation = generation;
 }
 
 void pool_free(struct pool **pp)
 {
-	struct pool *p = *pp;
+	struct pool *pool = *pp;
 
-	if (!p)
+	if (!pool)
 		return;
-	while (!TAILQ_EMPTY(&p->ages))
-		idle_drop(TAILQ_FIRST(&p->ages));
-	free(p);
+	while (!TAILQ_EMPTY(&pool->ages))
+		idle_drop(TAILQ_FIRST(&pool->ages));
+	free(pool);
 	*pp = NULL;
 }

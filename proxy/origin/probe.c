@@ -20,18 +20,18 @@ static void probe_on_event(void *arg, enum conn_event event)
 
 static void probe_on_ready(void *arg, struct conn *conn, bool reused, const struct failure *failure)
 {
-	struct probe *p = arg;
+	struct probe *probe = arg;
 	struct failure why;
-	probe_done_f *done = p->done;
-	void *to = p->arg;
+	probe_done_f *done = probe->done;
+	void *to = probe->arg;
 
 	(void)reused;
 	if (failure)
 		why = *failure;
 	if (conn)
-		conn_set_owner(conn, probe_on_event, p);
-	lease_end(&p->lease, &conn, true);
-	free(p);
+		conn_set_owner(conn, probe_on_event, probe);
+	lease_end(&probe->lease, &conn, true);
+	free(probe);
 	done(to, failure ? &why : NULL);
 }
 
@@ -39,27 +39,27 @@ struct probe *probe_start(struct fetch_pool *fetches, const struct dial_target *
     uint64_t wait_ms, probe_done_f *done, void *arg)
 {
 	const struct lease_terms terms = { max_connections, wait_ms, false };
-	struct probe *p = calloc(1, sizeof *p);
+	struct probe *probe = calloc(1, sizeof *probe);
 
-	if (!p)
+	if (!probe)
 		return NULL;
-	p->done = done;
-	p->arg = arg;
-	if (!(p->lease = pool_lease(fetch_pool_connections(fetches), target, &terms, probe_on_ready, p))) {
-		free(p);
+	probe->done = done;
+	probe->arg = arg;
+	if (!(probe->lease = pool_lease(fetch_pool_connections(fetches), target, &terms, probe_on_ready, probe))) {
+		free(probe);
 		return NULL;
 	}
-	return p;
+	return probe;
 }
 
 void probe_cancel(struct probe **pp)
 {
-	struct probe *p = *pp;
+	struct probe *probe = *pp;
 	struct conn *none = NULL;
 
 	*pp = NULL;
-	if (!p)
+	if (!probe)
 		return;
-	lease_end(&p->lease, &none, false);
-	free(p);
+	lease_end(&probe->lease, &none, false);
+	free(probe);
 }

@@ -47,11 +47,11 @@ static void tell(struct act *a, const struct step *s)
 	uint64_t now_ms = s->at_s * 1000;
 
 	switch (s->what) {
-	case URL: backoff_pause_url(a->b, r, &a->terms, now_ms, cause, s->seconds); break;
-	case HOST: backoff_pause_host(a->b, r, now_ms, cause, s->seconds); break;
-	case BUSY: backoff_pause_busy(a->b, r, &a->terms, now_ms, cause, s->seconds); break;
-	case WORKS: backoff_url_works(a->b, r, &a->terms); break;
-	case HOST_WORKS: backoff_host_works(a->b, r); break;
+	case URL: backoff_pause(a->b, BACKOFF_OF_URL, r, &a->terms, now_ms, cause, s->seconds); break;
+	case HOST: backoff_pause(a->b, BACKOFF_OF_HOST, r, &a->terms, now_ms, cause, s->seconds); break;
+	case BUSY: backoff_pause(a->b, BACKOFF_OF_BUSY, r, &a->terms, now_ms, cause, s->seconds); break;
+	case WORKS: backoff_works(a->b, BACKOFF_OF_URL, r, &a->terms); break;
+	case HOST_WORKS: backoff_works(a->b, BACKOFF_OF_HOST, r, &a->terms); break;
 	case LEAVE: backoff_leave(a->b, r, &a->terms); break;
 	case LEARN: backoff_learn(a->b, r, &a->terms, now_ms, s->seconds * 1000); break;
 	case RESUME_URL: case RESUME_PREFIX: case RESUME_HOST: case RESUME_ALL:
@@ -252,7 +252,7 @@ static void answers(void)
 
 		CU_ASSERT_PTR_NOT_NULL_FATAL(a.b);
 		CU_ASSERT_EQUAL(waited(&a, &begin, &f), 0);
-		CU_ASSERT_TRUE(backoff_pause_url(a.b, &a.by[0], &a.terms, 1000, cases[i].cause, cases[i].seconds));
+		CU_ASSERT_TRUE(backoff_pause(a.b, BACKOFF_OF_URL, &a.by[0], &a.terms, 1000, cases[i].cause, cases[i].seconds));
 		CU_ASSERT_NOT_EQUAL(waited(&a, &ask, &f), 0);
 		UNIT_ROW(f.error == FAILURE_PAUSED && failure_answer_status(&f) == cases[i].status && f.received_status == cases[i].received,
 			"%s: %d", cases[i].rule, failure_answer_status(&f));

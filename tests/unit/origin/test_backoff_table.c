@@ -183,8 +183,8 @@ static void memory(void)
 
 			snprintf(url, sizeof url, "http://h%0*u.example/%0*u", cases[i].host, n, cases[i].path, n);
 			r.url = slice(url);
-			backoff_pause_url(b, &r, &terms, n + 2, (struct backoff_cause){ .status = 500 }, 0);
-			backoff_pause_host(b, &r, n + 2, (struct backoff_cause){ .status = 429 }, 0);
+			backoff_pause(b, BACKOFF_OF_URL, &r, &terms, n + 2, (struct backoff_cause){ .status = 500 }, 0);
+			backoff_pause(b, BACKOFF_OF_HOST, &r, &terms, n + 2, (struct backoff_cause){ .status = 429 }, 0);
 		}
 		took = mallinfo2().uordblks - before;
 		printf("%s: %zu KiB\n", cases[i].rule, took / 1024);
@@ -222,11 +222,11 @@ static void *hammer(void *arg)
 		if (backoff_ask(h->b, &r, &terms, n, &f) == BACKOFF_WAIT && !f.retry_after_s)
 			abort();
 		switch (hammer_next(h, 8)) {
-		case 0: backoff_pause_url(h->b, &r, &terms, n + 1, cause, (uint32_t)hammer_next(h, 3)); break;
-		case 1: backoff_pause_host(h->b, &r, n + 1, cause, (uint32_t)hammer_next(h, 3)); break;
-		case 2: backoff_pause_busy(h->b, &r, &terms, n + 1, cause, 1); break;
+		case 0: backoff_pause(h->b, BACKOFF_OF_URL, &r, &terms, n + 1, cause, (uint32_t)hammer_next(h, 3)); break;
+		case 1: backoff_pause(h->b, BACKOFF_OF_HOST, &r, &terms, n + 1, cause, (uint32_t)hammer_next(h, 3)); break;
+		case 2: backoff_pause(h->b, BACKOFF_OF_BUSY, &r, &terms, n + 1, cause, 1); break;
 		case 3: backoff_learn(h->b, &r, &terms, n + 1, hammer_next(h, 3)); break;
-		case 4: case 5: backoff_url_works(h->b, &r, &terms); backoff_host_works(h->b, &r); break;
+		case 4: case 5: backoff_works(h->b, BACKOFF_OF_URL, &r, &terms); backoff_works(h->b, BACKOFF_OF_HOST, &r, &terms); break;
 		case 6: backoff_resume(h->b, (enum backoff_scope)hammer_next(h, 3), r.url, n + 1); break;
 		default: backoff_leave(h->b, &r, &terms); break;
 		}
