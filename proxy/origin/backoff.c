@@ -51,35 +51,35 @@ void backoff_exit(struct backoff *b)
 
 static struct backoff_entry *backoff_host_entry(struct backoff *b, const struct backoff_request *asked, bool make)
 {
-	struct backoff_entry *e;
+	struct backoff_entry *entry;
 	struct backoff_host h;
 
 	backoff_host_of(&h, asked->url);
-	e = backoff_table_find(&b->hosts, h.name, asked->parent);
-	return e || !make ? e : backoff_table_add(&b->hosts, h.name, asked->parent, h.bare);
+	entry = backoff_table_find(&b->hosts, h.name, asked->parent);
+	return entry || !make ? entry : backoff_table_add(&b->hosts, h.name, asked->parent, h.bare);
 }
 
 static struct backoff_entry *backoff_url_entry(struct backoff *b, const struct backoff_request *asked,
     const struct backoff_terms *terms, bool make)
 {
-	struct backoff_entry *e = backoff_table_find(&b->urls, asked->url, terms->way);
+	struct backoff_entry *entry = backoff_table_find(&b->urls, asked->url, terms->way);
 	struct backoff_host h;
 
-	if (e || !make)
-		return e;
+	if (entry || !make)
+		return entry;
 	backoff_host_of(&h, asked->url);
 	return backoff_table_add(&b->urls, asked->url, terms->way, h.bare);
 }
 
 static void backoff_tidy(struct backoff_table *table, size_t bucket, uint64_t now_ms)
 {
-	struct backoff_entry *e, *next;
+	struct backoff_entry *entry, *next;
 
-	for (e = LIST_FIRST(&table->buckets[bucket]); e; e = next) {
-		next = LIST_NEXT(e, link);
-		if (e->until_ms + backoff_memory_ms <= now_ms && e->asked_ms + backoff_memory_ms <= now_ms &&
-		    e->other_until_ms <= now_ms)
-			backoff_table_forget(table, e);
+	for (entry = LIST_FIRST(&table->buckets[bucket]); entry; entry = next) {
+		next = LIST_NEXT(entry, link);
+		if (entry->until_ms + backoff_memory_ms <= now_ms && entry->asked_ms + backoff_memory_ms <= now_ms &&
+		    entry->other_until_ms <= now_ms)
+			backoff_table_forget(table, entry);
 	}
 }
 
@@ -96,36 +96,36 @@ static void backoff_tidy_some(struct backoff *b, uint64_t now_ms)
 /* Until when a request waits, and for which entry; NULL: it does not. too_soon: not for a pause. */
 struct backoff_wait { uint64_t until_ms; struct backoff_entry *e; enum failure_kind too_soon; };
 
-static void backoff_wait_longer(struct backoff_wait *wait, struct backoff_entry *e, uint64_t until_ms,
+static void backoff_wait_longer(struct backoff_wait *wait, struct backoff_entry *entry, uint64_t until_ms,
     enum failure_kind too_soon)
 {
 	if (until_ms > wait->until_ms)
-		*wait = (struct backoff_wait){ until_ms, e, too_soon };
+		*wait = (struct backoff_wait){ until_ms, entry, too_soon };
 }
 
-static bool backoff_keeps(const struct backoff_request *asked, const struct backoff_entry *e)
+static bool backoff_keeps(const struct backoff_request *asked, const struct backoff_entry *entry)
 {
-	return e && e->until_ms && (!asked->changes || e->asked_for);
+	return entry && entry->until_ms && (!asked->changes || entry->asked_for);
 }
 
 /* Until its end a pause holds for all, and then until it is known what came of the first request behind it. */
-static void backoff_wait_for(struct backoff_wait *wait, const struct backoff_request *asked, struct backoff_entry *e,
-    uint64_t now_ms)
+static void backoff_wait_for(struct backoff_wait *wait, const struct backoff_request *asked,
+    struct backoff_entry *entry, uint64_t now_ms)
 {
-	if (!backoff_keeps(asked, e))
+	if (!backoff_keeps(asked, entry))
 		return;
-	if (e->until_ms > now_ms)
-		backoff_wait_longer(wait, e, e->until_ms, FAILURE_NONE);
-	else if (e->trial && e->trial != asked->id)
-		backoff_wait_longer(wait, e, e->trial_until_ms, FAILURE_NONE);
+	if (entry->until_ms > now_ms)
+		backoff_wait_longer(wait, entry, entry->until_ms, FAILURE_NONE);
+	else if (entry->trial && entry->trial != asked->id)
+		backoff_wait_longer(wait, entry, entry->trial_until_ms, FAILURE_NONE);
 }
 
-static void backoff_try(const struct backoff_request *asked, struct backoff_entry *e, uint64_t now_ms)
+static void backoff_try(const struct backoff_request *asked, struct backoff_entry *entry, uint64_t now_ms)
 {
-	if (!backoff_keeps(asked, e) || asked->changes)
+	if (!backoff_keeps(asked, entry) || asked->changes)
 		return;
-	e->trial = asked->id;
-	e->trial_until_ms = now_ms + BACKOFF_TRIAL_MS;
+	entry->trial = asked->id;
+	entry->trial_until_ms = now_ms + BACKOFF_TRIAL_MS;
 }
 
 /* What is learned halves with each hour in which nothing was learned. */
@@ -144,28 +144,28 @@ static uint64_t backoff_space_ms(const struct backoff_entry *host, const struct 
 	return host ? backoff_learned_ms(host, now_ms) : 0;
 }
 
-static void backoff_asked(struct backoff_entry *e, uint64_t now_ms)
+static void backoff_asked(struct backoff_entry *entry, uint64_t now_ms)
 {
-	e->gap_ms = e->asked_ms && now_ms > e->asked_ms ? now_ms - e->asked_ms : 0;
-	e->asked_ms = now_ms;
+	entry->gap_ms = entry->asked_ms && now_ms > entry->asked_ms ? now_ms - entry->asked_ms : 0;
+	entry->asked_ms = now_ms;
 }
 
 static void backoff_explain(const struct backoff_wait *wait, uint64_t now_ms, struct failure *failure)
 {
-	const struct backoff_entry *e = wait->e;
-	const enum failure_kind why = (enum failure_kind)e->why;
+	const struct backoff_entry *entry = wait->e;
+	const enum failure_kind why = (enum failure_kind)entry->why;
 
 	if (wait->too_soon)
 		failure_set(failure, wait->too_soon, "asked too soon again");
-	else if (e->asked_for)
+	else if (entry->asked_for)
 		failure_set(failure, FAILURE_PAUSED, "the origin asked for a pause");
-	else if (e->status)
-		failure_set(failure, FAILURE_PAUSED, "the origin answered %d", (int)e->status);
+	else if (entry->status)
+		failure_set(failure, FAILURE_PAUSED, "the origin answered %d", (int)entry->status);
 	else
 		failure_set(failure, FAILURE_PAUSED, "%s", failure_token(why));
 	if (!wait->too_soon) {
 		failure->before = why;
-		failure->received_status = e->status;
+		failure->received_status = entry->status;
 	}
 	failure->retry_after_s = (unsigned)((wait->until_ms - now_ms + 999) / 1000);
 }
@@ -290,43 +290,43 @@ enum backoff_answer backoff_ask(struct backoff *p, struct backoff_request *r, co
 /* ---- what came of it ---- */
 
 /* Whether the request was sent before the pause began, so that it tells nothing new. */
-static bool backoff_is_late(const struct backoff_entry *e, const struct backoff_request *asked)
+static bool backoff_is_late(const struct backoff_entry *entry, const struct backoff_request *asked)
 {
-	return e->until_ms && asked->asked_ms <= e->began_ms;
+	return entry->until_ms && asked->asked_ms <= entry->began_ms;
 }
 
 /* Twice the time before, less up to a quarter of it: clients that saw one failure do not come back at once. */
-static uint64_t backoff_doubled_ms(struct backoff_entry *e, uint64_t now_ms)
+static uint64_t backoff_doubled_ms(struct backoff_entry *entry, uint64_t now_ms)
 {
-	uint64_t wait = (uint64_t)BACKOFF_FIRST_S * 1000 << e->doublings, most = (uint64_t)BACKOFF_OWN_MAX_S * 1000;
+	uint64_t wait = (uint64_t)BACKOFF_FIRST_S * 1000 << entry->doublings, most = (uint64_t)BACKOFF_OWN_MAX_S * 1000;
 
 	if (wait < most)
-		e->doublings++;
+		entry->doublings++;
 	else
 		wait = most;
-	return wait - hash_fold(e->hash, now_ms) % (wait / 4);
+	return wait - hash_fold(entry->hash, now_ms) % (wait / 4);
 }
 
 /* True: a pause begins. */
-static bool backoff_begin(struct backoff_entry *e, const struct backoff_request *asked, uint64_t now_ms,
+static bool backoff_begin(struct backoff_entry *entry, const struct backoff_request *asked, uint64_t now_ms,
     struct backoff_cause cause, uint64_t seconds)
 {
 	uint64_t asked_ms = (seconds < BACKOFF_ASKED_MAX_S ? seconds : BACKOFF_ASKED_MAX_S) * 1000;
 
-	if (backoff_is_late(e, asked)) {
-		if (now_ms + asked_ms > e->until_ms)
-			e->until_ms = now_ms + asked_ms;
+	if (backoff_is_late(entry, asked)) {
+		if (now_ms + asked_ms > entry->until_ms)
+			entry->until_ms = now_ms + asked_ms;
 		return false;
 	}
-	if (e->until_ms && !e->proven)
-		backoff_table_prove(e);
-	e->asked_for = seconds;
-	e->plain = !e->plain;
-	e->why = (uint8_t)cause.why;
-	e->status = (uint16_t)cause.status;
-	e->began_ms = now_ms;
-	e->until_ms = now_ms + (seconds ? asked_ms : backoff_doubled_ms(e, now_ms));
-	e->trial = 0;
+	if (entry->until_ms && !entry->proven)
+		backoff_table_prove(entry);
+	entry->asked_for = seconds;
+	entry->plain = !entry->plain;
+	entry->why = (uint8_t)cause.why;
+	entry->status = (uint16_t)cause.status;
+	entry->began_ms = now_ms;
+	entry->until_ms = now_ms + (seconds ? asked_ms : backoff_doubled_ms(entry, now_ms));
+	entry->trial = 0;
 	return true;
 }
 
@@ -359,59 +359,59 @@ bool backoff_pause(struct backoff *b, enum backoff_of what, const struct backoff
 void backoff_learn(struct backoff *b, const struct backoff_request *asked, const struct backoff_terms *terms,
     uint64_t now_ms, uint64_t space_ms)
 {
-	struct backoff_entry *e;
+	struct backoff_entry *entry;
 
 	if (terms->host_interval_ms != BACKOFF_LEARNED)
 		return;
 	backoff_enter(b);
-	if ((e = backoff_host_entry(b, asked, true))) {
+	if ((entry = backoff_host_entry(b, asked, true))) {
 		if (!space_ms) {
-			space_ms = backoff_learned_ms(e, now_ms);
-			if (2 * e->gap_ms > space_ms)
-				space_ms = 2 * e->gap_ms;
+			space_ms = backoff_learned_ms(entry, now_ms);
+			if (2 * entry->gap_ms > space_ms)
+				space_ms = 2 * entry->gap_ms;
 			if (space_ms < BACKOFF_SPACE_MIN_MS)
 				space_ms = BACKOFF_SPACE_MIN_MS;
 			if (space_ms > BACKOFF_SPACE_MAX_MS)
 				space_ms = BACKOFF_SPACE_MAX_MS;
 		}
-		e->space_ms = space_ms;
-		e->spaced_ms = now_ms;
-		if (!e->asked_ms)
-			e->asked_ms = asked->asked_ms;
+		entry->space_ms = space_ms;
+		entry->spaced_ms = now_ms;
+		if (!entry->asked_ms)
+			entry->asked_ms = asked->asked_ms;
 	}
 	backoff_exit(b);
 }
 
-void backoff_end(struct backoff_table *table, struct backoff_entry *e, uint64_t now_ms)
+void backoff_end(struct backoff_table *table, struct backoff_entry *entry, uint64_t now_ms)
 {
-	if (!e->asked_ms && e->other_until_ms <= now_ms) {
-		backoff_table_forget(table, e);
+	if (!entry->asked_ms && entry->other_until_ms <= now_ms) {
+		backoff_table_forget(table, entry);
 		return;
 	}
-	e->until_ms = e->began_ms = e->trial = 0;
-	e->doublings = 0;
-	e->plain = false;
+	entry->until_ms = entry->began_ms = entry->trial = 0;
+	entry->doublings = 0;
+	entry->plain = false;
 }
 
 void backoff_works(struct backoff *b, enum backoff_of what, const struct backoff_request *asked,
     const struct backoff_terms *terms)
 {
 	bool host = what == BACKOFF_OF_HOST;
-	struct backoff_entry *e;
+	struct backoff_entry *entry;
 
 	if (backoff_is_idle(b))
 		return;
 	backoff_enter(b);
-	e = host ? backoff_host_entry(b, asked, false) : backoff_url_entry(b, asked, terms, false);
-	if (e && !backoff_is_late(e, asked))
-		backoff_end(host ? &b->hosts : &b->urls, e, asked->asked_ms);
+	entry = host ? backoff_host_entry(b, asked, false) : backoff_url_entry(b, asked, terms, false);
+	if (entry && !backoff_is_late(entry, asked))
+		backoff_end(host ? &b->hosts : &b->urls, entry, asked->asked_ms);
 	backoff_exit(b);
 }
 
-static void backoff_tried(struct backoff_entry *e, const struct backoff_request *asked)
+static void backoff_tried(struct backoff_entry *entry, const struct backoff_request *asked)
 {
-	if (e && e->trial == asked->id)
-		e->trial = 0;
+	if (entry && entry->trial == asked->id)
+		entry->trial = 0;
 }
 
 void backoff_leave(struct backoff *b, const struct backoff_request *asked, const struct backoff_terms *terms)

@@ -7,25 +7,25 @@
 
 /* ---- showing ---- */
 
-static void backoff_show(struct backoff_shown *shown, const struct backoff_entry *e, bool host)
+static void backoff_show(struct backoff_shown *shown, const struct backoff_entry *entry, bool host)
 {
-	*shown = (struct backoff_shown){ .host = host, .name = { e->name, e->len },
-		.cause = { e->status, (enum failure_kind)e->why }, .asked_for = e->asked_for, .began_ms = e->began_ms,
-		.until_ms = e->until_ms, .saved = e->saved };
+	*shown = (struct backoff_shown){ .host = host, .name = { entry->name, entry->len },
+		.cause = { entry->status, (enum failure_kind)entry->why }, .asked_for = entry->asked_for,
+		.began_ms = entry->began_ms, .until_ms = entry->until_ms, .saved = entry->saved };
 }
 
 /* A bucket at a time, so that nobody waits for long. */
 static void backoff_each_of(struct backoff *b, struct backoff_table *table,
     void (*each)(void *arg, const struct backoff_shown *), void *arg)
 {
-	struct backoff_entry *e;
+	struct backoff_entry *entry;
 	struct backoff_shown s;
 
 	for (size_t i = 0; i < BACKOFF_BUCKETS; i++) {
 		backoff_enter(b);
-		LIST_FOREACH(e, &table->buckets[i], link)
-			if (e->until_ms) {
-				backoff_show(&s, e, table == &b->hosts);
+		LIST_FOREACH(entry, &table->buckets[i], link)
+			if (entry->until_ms) {
+				backoff_show(&s, entry, table == &b->hosts);
 				each(arg, &s);
 			}
 		backoff_exit(b);
@@ -42,11 +42,11 @@ void backoff_each(struct backoff *b, void (*each)(void *arg, const struct backof
 
 static void backoff_find_in(struct backoff_table *table, struct slice name, bool host, struct backoff_shown *shown)
 {
-	struct backoff_entry *e = NULL;
+	struct backoff_entry *entry = NULL;
 
-	while ((e = backoff_table_next(table, name, e)))
-		if (e->until_ms > shown->until_ms)
-			backoff_show(shown, e, host);
+	while ((entry = backoff_table_next(table, name, entry)))
+		if (entry->until_ms > shown->until_ms)
+			backoff_show(shown, entry, host);
 }
 
 bool backoff_find(struct backoff *b, struct slice url, uint64_t now_ms, struct backoff_shown *shown)
@@ -87,52 +87,52 @@ void backoff_stats(struct backoff *b, uint64_t now_ms, struct stats_gauges *to)
 
 struct backoff_ending { enum backoff_scope scope; struct slice url; struct backoff_host host; };
 
-static bool backoff_is_url_of(const struct backoff_entry *e, const struct backoff_ending *by)
+static bool backoff_is_url_of(const struct backoff_entry *entry, const struct backoff_ending *by)
 {
 	struct backoff_host h;
 
 	switch (by->scope) {
 	case BACKOFF_PREFIX:
-		return e->len >= by->url.len && !memcmp(e->name, by->url.at, by->url.len);
+		return entry->len >= by->url.len && !memcmp(entry->name, by->url.at, by->url.len);
 	case BACKOFF_HOST:
-		backoff_host_of(&h, (struct slice){ e->name, e->len });
+		backoff_host_of(&h, (struct slice){ entry->name, entry->len });
 		return h.name.len == by->host.name.len && !memcmp(h.text, by->host.text, h.name.len);
 	default:
 		return by->scope == BACKOFF_ALL;
 	}
 }
 
-static size_t backoff_end_one(struct backoff_table *table, struct backoff_entry *e, uint64_t now_ms)
+static size_t backoff_end_one(struct backoff_table *table, struct backoff_entry *entry, uint64_t now_ms)
 {
-	bool paused = e->until_ms > now_ms;
+	bool paused = entry->until_ms > now_ms;
 
-	e->other_until_ms = e->space_ms = 0;
-	backoff_end(table, e, now_ms);
+	entry->other_until_ms = entry->space_ms = 0;
+	backoff_end(table, entry, now_ms);
 	return paused;
 }
 
 static size_t backoff_end_named(struct backoff_table *table, struct slice name, uint64_t now_ms)
 {
-	struct backoff_entry *e = backoff_table_next(table, name, NULL), *next;
+	struct backoff_entry *entry = backoff_table_next(table, name, NULL), *next;
 	size_t n = 0;
 
-	for (; e; e = next) {
-		next = backoff_table_next(table, name, e);
-		n += backoff_end_one(table, e, now_ms);
+	for (; entry; entry = next) {
+		next = backoff_table_next(table, name, entry);
+		n += backoff_end_one(table, entry, now_ms);
 	}
 	return n;
 }
 
 static size_t backoff_end_all(struct backoff_table *table, const struct backoff_ending *by, uint64_t now_ms)
 {
-	struct backoff_entry *e, *next;
+	struct backoff_entry *entry, *next;
 	size_t n = 0;
 
 	for (size_t i = 0; i < BACKOFF_BUCKETS; i++)
-		for (e = LIST_FIRST(&table->buckets[i]); e; e = next) {
-			next = LIST_NEXT(e, link);
-			if (backoff_is_url_of(e, by))
-				n += backoff_end_one(table, e, now_ms);
+		for (entry = LIST_FIRST(&table->buckets[i]); entry; entry = next) {
+			next = LIST_NEXT(entry, link);
+			if (backoff_is_url_of(entry, by))
+				n += backoff_end_one(table, entry, now_ms);
 		}
 	return n;
 }

@@ -48,14 +48,14 @@ static void backoff_site_grows(struct backoff_table *table, struct backoff_site 
 		table->largest--;
 }
 
-void backoff_table_forget(struct backoff_table *table, struct backoff_entry *e)
+void backoff_table_forget(struct backoff_table *table, struct backoff_entry *entry)
 {
-	LIST_REMOVE(e, link);
-	TAILQ_REMOVE(&e->site->ages[e->proven], e, age);
-	backoff_site_grows(table, e->site, false);
+	LIST_REMOVE(entry, link);
+	TAILQ_REMOVE(&entry->site->ages[entry->proven], entry, age);
+	backoff_site_grows(table, entry->site, false);
 	table->n--;
-	table->bytes -= e->len;
-	free(e);
+	table->bytes -= entry->len;
+	free(entry);
 }
 
 void backoff_table_clear(struct backoff_table *table)
@@ -69,24 +69,24 @@ struct backoff_entry *backoff_table_next(struct backoff_table *table, struct sli
 {
 	uint64_t hash = hash_keyed(name.at, name.len);
 	struct backoff_bucket *bucket = &table->buckets[hash % BACKOFF_BUCKETS];
-	struct backoff_entry *e = before ? LIST_NEXT(before, link) : LIST_FIRST(bucket);
+	struct backoff_entry *entry = before ? LIST_NEXT(before, link) : LIST_FIRST(bucket);
 
-	while (e && (e->hash != hash || e->len != name.len || memcmp(e->name, name.at, name.len) != 0))
-		e = LIST_NEXT(e, link);
-	return e;
+	while (entry && (entry->hash != hash || entry->len != name.len || memcmp(entry->name, name.at, name.len) != 0))
+		entry = LIST_NEXT(entry, link);
+	return entry;
 }
 
 struct backoff_entry *backoff_table_find(struct backoff_table *table, struct slice name, uint64_t way)
 {
-	struct backoff_entry *e = NULL;
+	struct backoff_entry *entry = NULL;
 
-	while ((e = backoff_table_next(table, name, e)) && e->way != way)
+	while ((entry = backoff_table_next(table, name, entry)) && entry->way != way)
 		;
-	if (!e)
+	if (!entry)
 		return NULL;
-	TAILQ_REMOVE(&e->site->ages[e->proven], e, age);
-	TAILQ_INSERT_TAIL(&e->site->ages[e->proven], e, age);
-	return e;
+	TAILQ_REMOVE(&entry->site->ages[entry->proven], entry, age);
+	TAILQ_INSERT_TAIL(&entry->site->ages[entry->proven], entry, age);
+	return entry;
 }
 
 static void backoff_make_room(struct backoff_table *table, size_t len)
@@ -100,27 +100,27 @@ static void backoff_make_room(struct backoff_table *table, size_t len)
 
 struct backoff_entry *backoff_table_add(struct backoff_table *table, struct slice name, uint64_t way, struct slice host)
 {
-	struct backoff_entry *e = calloc(1, sizeof *e + name.len + 1);
+	struct backoff_entry *entry = calloc(1, sizeof *entry + name.len + 1);
 
-	if (!e)
+	if (!entry)
 		return NULL;
 	backoff_make_room(table, name.len);
-	e->hash = hash_keyed(name.at, name.len);
-	e->way = way;
-	e->len = name.len;
-	memcpy(e->name, name.at, name.len);
-	e->site = backoff_site_of(table, host);
-	backoff_site_grows(table, e->site, true);
-	LIST_INSERT_HEAD(&table->buckets[e->hash % BACKOFF_BUCKETS], e, link);
-	TAILQ_INSERT_TAIL(&e->site->ages[0], e, age);
+	entry->hash = hash_keyed(name.at, name.len);
+	entry->way = way;
+	entry->len = name.len;
+	memcpy(entry->name, name.at, name.len);
+	entry->site = backoff_site_of(table, host);
+	backoff_site_grows(table, entry->site, true);
+	LIST_INSERT_HEAD(&table->buckets[entry->hash % BACKOFF_BUCKETS], entry, link);
+	TAILQ_INSERT_TAIL(&entry->site->ages[0], entry, age);
 	table->n++;
 	table->bytes += name.len;
-	return e;
+	return entry;
 }
 
-void backoff_table_prove(struct backoff_entry *e)
+void backoff_table_prove(struct backoff_entry *entry)
 {
-	TAILQ_REMOVE(&e->site->ages[e->proven], e, age);
-	e->proven = true;
-	TAILQ_INSERT_TAIL(&e->site->ages[1], e, age);
+	TAILQ_REMOVE(&entry->site->ages[entry->proven], entry, age);
+	entry->proven = true;
+	TAILQ_INSERT_TAIL(&entry->site->ages[1], entry, age);
 }

@@ -1,6 +1,6 @@
-/* Owns what the files of a fetch share: fetch.c has its life (connection, request, timers, ends), fetch_pool.c its
- * memory, fetch_head.c the response's head, fetch_body.c its body, fetch_alone.c fetches without readers,
- * fetch_redirect.c redirects, fetch_pause.c pauses.
+/* Owns what the files of a fetch share: fetch.c has its life (states, timers, ends), fetch_pool.c its memory,
+ * fetch_request.c the request, fetch_head.c the response's head, fetch_body.c its body, fetch_alone.c fetches without
+ * readers, fetch_redirect.c redirects, fetch_pause.c pauses.
  * Must not know: who else runs fetches. Invariant: once a function says that the fetch has ended, nothing of the fetch
  * is touched. */
 #ifndef UTFEED_PROXY_ORIGIN_FETCH_INTERNAL_H
@@ -113,6 +113,7 @@ void fetch_end_hooks(struct fetch *);
 /* Each is the one way from state to state. fetch_end() is the one way out: no more events come, and the memory is freed
  * at the end of the turn. */
 void fetch_enter(struct fetch *, enum fetch_phase);
+void fetch_set_sending(struct fetch *, enum fetch_sending);
 void fetch_set_flow(struct fetch *, enum fetch_flow);
 void fetch_end(struct fetch *);
 void fetch_fail(struct fetch *);               /* f->failure says why */
@@ -121,10 +122,23 @@ void fetch_fail(struct fetch *);               /* f->failure says why */
 void fetch_fail_lost(struct fetch *, enum failure_kind);
 void fetch_no_memory(struct fetch *);
 void fetch_protocol_error(struct fetch *);     /* the parser says why the bytes are no response */
+void fetch_listen(struct fetch *);             /* wants the events and arms the timer that the phase calls for */
+void fetch_on_abandoned(struct object_writer *);
+/* Notes for the task what it is to do in a later turn of the loop; by the fetch's own thread. */
+void fetch_defer(struct fetch *, enum fetch_note);
+/* Ends a fetch whose response nobody waits for. */
+void fetch_abandon(struct fetch *);
+enum { FETCH_LOG_URL_MAX = 512 };
+void fetch_show_url(const struct fetch *, char url[FETCH_LOG_URL_MAX]);        /* the current one, for logs */
+
+/* fetch_request.c */
 void fetch_make_url(struct fetch *);           /* of request.to */
 /* Begins the request to request.to, or to where that is known to lead. If that fails, the fetch ends in a later turn of
  * the loop. */
 void fetch_connect(struct fetch *);
+void fetch_lease(struct fetch *);              /* gets the connection for it */
+/* Sends the request, as far as the socket takes it. -1: the fetch has ended. */
+int fetch_send(struct fetch *) __attribute__((warn_unused_result));
 void fetch_start_parser(struct fetch *);       /* for the next response head */
 /* Each sends the request once more, and is false if it may not or has done so: on a connection that was idle before,
  * and is lost; after a status that speaks of the connection alone (RFC 9110 sections 15.5.9 and 15.5.20). */
@@ -132,16 +146,9 @@ bool fetch_asks_again(struct fetch *);
 bool fetch_asks_elsewhere(struct fetch *);
 /* Whether the current request carries the validators. */
 bool fetch_is_conditional(const struct fetch *);
-/* Notes for the task what it is to do in a later turn of the loop; by the fetch's own thread. */
-void fetch_defer(struct fetch *, enum fetch_note);
 /* Whether the request is for the parent proxy to read, not for the origin: it is in absolute-form then (RFC 9112
  * section 3.2.2), and what the parent says of itself is meant for utfeed. */
 bool fetch_asks_parent(const struct fetch *);
-void fetch_listen(struct fetch *);             /* wants the events and arms the timer that the phase calls for */
-void fetch_on_abandoned(struct object_writer *);
-
-/* Ends a fetch whose response nobody waits for. */
-void fetch_abandon(struct fetch *);
 
 /* fetch_pause.c: what a fetch asks and tells backoff */
 /* Whether the request may be made now; WAIT: f->failure says why not. */

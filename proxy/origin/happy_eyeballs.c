@@ -8,21 +8,21 @@ static enum dns_family happy_eyeballs_other(enum dns_family f)
 	return f == DNS_IPV6 ? DNS_IPV4 : DNS_IPV6;
 }
 
-static bool has_more(const struct happy_eyeballs *e, enum dns_family f)
+static bool has_more(const struct happy_eyeballs *order, enum dns_family f)
 {
-	return e->tried[f] < e->n[f];
+	return order->tried[f] < order->n[f];
 }
 
-void happy_eyeballs_start(struct happy_eyeballs *e, enum dns_family first)
+void happy_eyeballs_start(struct happy_eyeballs *order, enum dns_family first)
 {
-	memset(e, 0, sizeof *e);
-	e->turn = first;
+	memset(order, 0, sizeof *order);
+	order->turn = first;
 }
 
-void happy_eyeballs_add(struct happy_eyeballs *e, enum dns_family f, unsigned n)
+void happy_eyeballs_add(struct happy_eyeballs *order, enum dns_family f, unsigned n)
 {
-	e->known[f] = true;
-	e->n[f] = n;
+	order->known[f] = true;
+	order->n[f] = n;
 }
 
 enum happy_eyeballs_advice happy_eyeballs_advise(const struct happy_eyeballs *e)
@@ -36,14 +36,14 @@ enum happy_eyeballs_advice happy_eyeballs_advise(const struct happy_eyeballs *e)
 	return all ? HAPPY_EYEBALLS_NONE : HAPPY_EYEBALLS_WAIT;
 }
 
-bool happy_eyeballs_next(struct happy_eyeballs *e, enum dns_family *family, unsigned *i)
+bool happy_eyeballs_next(struct happy_eyeballs *order, enum dns_family *family, unsigned *i)
 {
-	enum dns_family f = has_more(e, e->turn) ? e->turn : happy_eyeballs_other(e->turn);
+	enum dns_family f = has_more(order, order->turn) ? order->turn : happy_eyeballs_other(order->turn);
 
-	if (!has_more(e, f))
+	if (!has_more(order, f))
 		return false;
 	*family = f;
-	*i = e->tried[f]++;
-	e->turn = happy_eyeballs_other(f);
+	*i = order->tried[f]++;
+	order->turn = happy_eyeballs_other(f);
 	return true;
 }

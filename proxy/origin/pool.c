@@ -139,24 +139,24 @@ static void pool_origin_put(struct pool_origin *origin)
 }
 
 /* Takes the connection out of the pool; it is the caller's from now on. */
-static struct conn *idle_take(struct idle *i)
+static struct conn *idle_take(struct idle *idle)
 {
-	struct pool_origin *origin = i->origin;
-	struct conn *conn = i->conn;
+	struct pool_origin *origin = idle->origin;
+	struct conn *conn = idle->conn;
 
-	TAILQ_REMOVE(&origin->idle, i, link);
-	TAILQ_REMOVE(&origin->pool->ages, i, age);
+	TAILQ_REMOVE(&origin->idle, idle, link);
+	TAILQ_REMOVE(&origin->pool->ages, idle, age);
 	origin->n_idle--;
 	origin->pool->n_idle--;
-	loop_disarm(origin->pool->loop, &i->timer);
-	free(i);
+	loop_disarm(origin->pool->loop, &idle->timer);
+	free(idle);
 	return conn;
 }
 
-static void idle_drop(struct idle *i)
+static void idle_drop(struct idle *idle)
 {
-	struct pool_origin *origin = i->origin;
-	struct conn *conn = idle_take(i);
+	struct pool_origin *origin = idle->origin;
+	struct conn *conn = idle_take(idle);
 
 	conn_close(&conn);
 	pool_origin_put(origin);
@@ -166,12 +166,12 @@ static void idle_drop(struct idle *i)
  * not count. */
 static void idle_on_conn(void *arg, enum conn_event event)
 {
-	struct idle *i = arg;
+	struct idle *idle = arg;
 	char byte;
 
 	(void)event;
-	if (conn_read(i->conn, &byte, sizeof byte) != CONN_AGAIN)
-		idle_drop(i);
+	if (conn_read(idle->conn, &byte, sizeof byte) != CONN_AGAIN)
+		idle_drop(idle);
 }
 
 static void idle_on_timeout(struct timer *timer)
@@ -185,13 +185,13 @@ static void idle_on_timeout(struct timer *timer)
  * NULL: none. */
 static struct conn *idle_pick(struct pool_origin *origin)
 {
-	struct idle *i;
+	struct idle *idle;
 	char byte;
 
-	while ((i = TAILQ_FIRST(&origin->idle))) {
-		if (conn_is_quiet(i->conn) || conn_read(i->conn, &byte, sizeof byte) == CONN_AGAIN)
-			return idle_take(i);
-		idle_drop(i);
+	while ((idle = TAILQ_FIRST(&origin->idle))) {
+		if (conn_is_quiet(idle->conn) || conn_read(idle->conn, &byte, sizeof byte) == CONN_AGAIN)
+			return idle_take(idle);
+		idle_drop(idle);
 	}
 	return NULL;
 }
@@ -217,21 +217,21 @@ static void pool_keep(struct pool_origin *origin, struct conn *conn)
 {
 	struct pool *pool = origin->pool;
 	bool keeps = pool->limits.idle_per_origin && origin->target.generation == pool->generation;
-	struct idle *i = keeps ? malloc(sizeof *i) : NULL;
+	struct idle *idle = keeps ? malloc(sizeof *idle) : NULL;
 
-	if (!i) {
+	if (!idle) {
 		conn_close(&conn);
 		return;
 	}
-	*i = (struct idle){ .origin = origin, .conn = conn, .since_ms = loop_now_ms(pool->loop),
+	*idle = (struct idle){ .origin = origin, .conn = conn, .since_ms = loop_now_ms(pool->loop),
 		.timer.fire = idle_on_timeout };
-	TAILQ_INSERT_HEAD(&origin->idle, i, link);
-	TAILQ_INSERT_TAIL(&pool->ages, i, age);
+	TAILQ_INSERT_HEAD(&origin->idle, idle, link);
+	TAILQ_INSERT_TAIL(&pool->ages, idle, age);
 	origin->n_idle++;
 	pool->n_idle++;
-	conn_set_owner(conn, idle_on_conn, i);
+	conn_set_owner(conn, idle_on_conn, idle);
 	conn_want(conn, true, false);
-	loop_arm(pool->loop, &i->timer, pool->limits.idle_timeout_ms);
+	loop_arm(pool->loop, &idle->timer, pool->limits.idle_timeout_ms);
 	if (origin->n_idle > pool->limits.idle_per_origin && !origin->surplus.queue)
 		loop_arm(pool->loop, &origin->surplus, POOL_SURPLUS_MS);
 	if (pool->n_idle > pool->limits.idle_total)
