@@ -8,18 +8,18 @@
 
 const char *conf_where(const struct conf *conf, const struct conf_route *route, const char *option)
 {
-	const struct conf_row *row = conf_row_find(conf_route_options, CONF_ROUTE_OPTION_COUNT, option, strlen(option));
+	const struct conf_row *row = conf_route_row(option);
 
 	if (route && row && route->places[row - conf_route_options])
 		return route->places[row - conf_route_options];
-	row = conf_row_find(conf_options, CONF_OPTION_COUNT, option, strlen(option));
+	row = conf_option_row(option);
 	return row ? conf->sources[row - conf_options].where : NULL;
 }
 
 /* A flag or variable has the option's name in it, unless it set something larger, such as a route. */
 static bool names_option(const char *where, const char *option)
 {
-	const struct conf_row *row = conf_row_find(conf_options, CONF_OPTION_COUNT, option, strlen(option));
+	const struct conf_row *row = conf_option_row(option);
 	char name[CONF_ENV_NAME_MAX];
 
 	if (strncmp(where, "--", 2) == 0)

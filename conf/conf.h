@@ -103,8 +103,13 @@ struct conf_fields {
 	size_t count;
 };
 
-/* How an option of a route changes a stored response; see route_options.def. */
-enum conf_effect { EFFECT_SAME, EFFECT_KEY, EFFECT_BYTES };
+/* How an option of a route changes a stored response; see options.def. GLOBAL: it is not one of routes. */
+enum conf_effect { EFFECT_GLOBAL, EFFECT_SAME, EFFECT_KEY, EFFECT_BYTES };
+/* Text that counts only for options of routes: OF_ROUTE_##effect(text). */
+#define OF_ROUTE_GLOBAL(...)
+#define OF_ROUTE_SAME(...) __VA_ARGS__
+#define OF_ROUTE_KEY(...) __VA_ARGS__
+#define OF_ROUTE_BYTES(...) __VA_ARGS__
 
 struct conf_route_list { struct conf_route *items; size_t count; };
 
@@ -126,11 +131,12 @@ struct conf_route {
 	size_t prefix_len;
 	char *where;                /* the place that set the route: FILE:LINE, a flag, a variable; for messages */
 	bool lent;                  /* all that its members point to belongs to another configuration */
-	/* [i]: the place that set row i of route_options.def; NULL: the route does not set it */
+	/* [i]: the place that set row i of conf_route_options; NULL: the route does not set it */
 	char **places;
 #define OPTION(section, oname, TYPE, member, def, min, max, unit, reload, effect, prose) \
-	__typeof__(((struct conf_types *)0)->TYPE) member;
+	OF_ROUTE_##effect(__typeof__(((struct conf_types *)0)->TYPE) member;)
 #include "conf/route_options.def"
+#include "conf/options.def"
 #undef OPTION
 };
 
@@ -150,7 +156,7 @@ struct conf_notes {
 };
 
 struct conf {
-#define OPTION(section, oname, TYPE, member, def, min, max, unit, reload, prose) \
+#define OPTION(section, oname, TYPE, member, def, min, max, unit, reload, effect, prose) \
 	__typeof__(((struct conf_types *)0)->TYPE) member;
 #include "conf/options.def"
 #undef OPTION

@@ -107,7 +107,7 @@ static void warn_of_stranger(struct conf *conf, const char *variable)
 		return;
 	conf_near_rows(&near, conf_options, CONF_OPTION_COUNT);
 	if (near.name)
-		conf_env_name(conf_row_find(conf_options, CONF_OPTION_COUNT, near.name, strlen(near.name)), name);
+		conf_env_name(conf_option_row(near.name), name);
 	conf_warn(conf, "%.*s is no option's variable%s%s%s", (int)len, variable, near.name ? "; did you mean " : "",
 	    near.name ? name : "", near.name ? "?" : " and is ignored");
 }

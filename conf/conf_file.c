@@ -131,8 +131,7 @@ static int read_section(struct reader *reader, char *line)
 
 static bool is_option(const char *name)
 {
-	return conf_option_find(name, strlen(name)) ||
-	    conf_row_find(conf_route_options, CONF_ROUTE_OPTION_COUNT, name, strlen(name));
+	return conf_option_find(name, strlen(name)) || conf_route_row(name);
 }
 
 /* The name is not one of this part's options. */
@@ -166,8 +165,7 @@ static struct conf_route *reader_route(const struct reader *reader)
 static int set_option(struct reader *reader, const char *name, const char *text)
 {
 	const struct conf_row *row = conf_option_find(name, strlen(name));
-	const struct conf_row *route_row =
-	    conf_row_find(conf_route_options, CONF_ROUTE_OPTION_COUNT, name, strlen(name));
+	const struct conf_row *route_row = conf_route_row(name);
 	struct conf_shown where = file_where(reader);
 	struct conf_value value = { text, where.text };
 	struct conf_route *route = reader_route(reader);

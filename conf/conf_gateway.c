@@ -40,7 +40,7 @@ int conf_gateway_defaults(struct conf *conf, struct conf_error *error)
 const char *conf_way_default(const struct conf *conf, const struct conf_route *route, const struct conf_row *row)
 {
 	const struct conf_way *way = &conf_ways[row - conf_route_options];
-	const struct conf_row *global = conf_row_find(conf_options, CONF_OPTION_COUNT, row->name, strlen(row->name));
+	const struct conf_row *global = conf_option_row(row->name);
 
 	if (route == &conf->direct || !route->normalise)
 		return way->plain;

@@ -34,14 +34,18 @@ struct conf_row {
 };
 
 enum conf_option_id {
-#define OPTION(section, oname, TYPE, member, def, min, max, unit, reload, prose) CONF_OPTION_##member,
+#define OPTION(section, oname, TYPE, member, def, min, max, unit, reload, effect, prose) CONF_OPTION_##member,
 #include "conf/options.def"
 #undef OPTION
 	CONF_OPTION_COUNT
 };
 enum conf_route_option_id {
-#define OPTION(section, oname, TYPE, member, def, min, max, unit, reload, effect, prose) CONF_ROUTE_##member,
+#define OPTION(section, oname, TYPE, member, def, min, max, unit, reload, effect, prose) \
+	OF_ROUTE_##effect(CONF_ROUTE_##member,)
 #include "conf/route_options.def"
+	CONF_ROUTE_OWN_COUNT,           /* those of routes alone come first */
+	CONF_ROUTE_OWN_LAST = CONF_ROUTE_OWN_COUNT - 1,
+#include "conf/options.def"
 #undef OPTION
 	CONF_ROUTE_OPTION_COUNT
 };
@@ -116,6 +120,9 @@ void conf_near_rows(struct conf_near *, const struct conf_row *rows, size_t coun
 struct conf_shown conf_near_hint(const struct conf_near *, const char *before);
 
 const struct conf_row *conf_row_find(const struct conf_row *rows, size_t count, const char *name, size_t len);
+/* The row of a global option, or of a route's; NULL: there is none of that name. */
+const struct conf_row *conf_option_row(const char *name);
+const struct conf_row *conf_route_row(const char *name);
 /* The value of a row as text, for the caller to free; NULL: out of memory. */
 char *conf_format(const struct conf_row *, const void *base);
 /* The same as people may see it, with CONF_HIDDEN for secrets. */
@@ -258,6 +265,9 @@ void conf_args_print(FILE *);
 /* Writes what a row says of its values beside its prose: "May be repeated. Default 1, from 1 to 64. A change needs a
  * restart." */
 void conf_describe(char *text, size_t cap, const struct conf_row *);
+/* The names of the global options that a route may set too. */
+struct conf_shared { char text[1024]; };
+struct conf_shared conf_shared(void);
 int conf_env_first(struct conf *, char *const *envp, struct conf_error *);
 void conf_env_apply(struct conf *, char *const *envp);
 /* the variables that curl reads: http_proxy and its like */

@@ -66,7 +66,7 @@ static int keep_value(struct conf *conf, const struct conf *former, const struct
 
 int conf_keep(struct conf *conf, const struct conf *former, const char *option)
 {
-	const struct conf_row *row = conf_row_find(conf_options, CONF_OPTION_COUNT, option, strlen(option));
+	const struct conf_row *row = conf_option_row(option);
 	struct conf_source *source = &conf->sources[row - conf_options];
 	const struct conf_source *from = &former->sources[row - conf_options];
 	const void *text = (const char *)former + row->offset;

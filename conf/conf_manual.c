@@ -88,7 +88,8 @@ void conf_print_manual_options(FILE *out)
 {
 	print_sections(out, ".Bl -tag -width Ds\n", ".El\n", print_option);
 	fputs(".Ss options of one route\n.Bl -tag -width Ds\n", out);
-	for (size_t i = 0; i < CONF_ROUTE_OPTION_COUNT; i++)
+	for (size_t i = 0; i < CONF_ROUTE_OWN_COUNT; i++)
 		print_option(out, &conf_route_options[i]);
-	fputs(".El\n", out);
+	fputs(".El\n.Pp\nA route may also set these of the options above, for itself:\n", out);
+	print_text(out, conf_shared().text);
 }

@@ -6,6 +6,7 @@
 #include "conf/conf_internal.h"
 #include "conf/conf_quote.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,8 +34,7 @@ static void print_wrapped(FILE *out, const char *indent, const char *text)
 /* The defaults by way; nothing for an option that has one for all. */
 static size_t describe_ways(char *text, size_t cap, const struct conf_row *row)
 {
-	const struct conf_row *of_route =
-	    conf_row_find(conf_route_options, CONF_ROUTE_OPTION_COUNT, row->name, strlen(row->name));
+	const struct conf_row *of_route = conf_route_row(row->name);
 	const struct conf_way *way = of_route ? &conf_ways[of_route - conf_route_options] : NULL;
 
 	if (!row->def || !way || !way->plain)
@@ -63,10 +63,24 @@ void conf_describe(char *text, size_t cap, const struct conf_row *row)
 	if (has_default || row->min)
 		len += (size_t)snprintf(text + len, cap - len, ". ");
 	len += describe_ways(text + len, cap - len, row);
+	if (row->effect != EFFECT_GLOBAL && conf_option_row(row->name))
+		len += (size_t)snprintf(text + len, cap - len, "A route may set it. ");
 	if (row->reload == NO_RELOAD)
 		len += (size_t)snprintf(text + len, cap - len, "A change needs a restart. ");
 	if (len)
 		text[len - 1] = '\0';
+}
+
+struct conf_shared conf_shared(void)
+{
+	struct conf_shared shared;
+	size_t len = 0;
+
+	for (size_t i = CONF_ROUTE_OWN_COUNT; i < CONF_ROUTE_OPTION_COUNT; i++)
+		len += (size_t)snprintf(shared.text + len, sizeof(shared.text) - len, "%s%s", len ? ", " : "",
+		    conf_route_options[i].name);
+	assert(len < sizeof(shared.text));
+	return shared;
 }
 
 static void print_row(FILE *out, const struct conf_row *row, const char *before, char between)
@@ -99,8 +113,10 @@ static void conf_print_help(FILE *out)
 	fputs("\noptions of one route: NAME=VALUE behind --route PATTERN=ORIGIN, "
 	      "lines below [route PATTERN] in the file\n",
 	    out);
-	for (size_t i = 0; i < CONF_ROUTE_OPTION_COUNT; i++)
+	for (size_t i = 0; i < CONF_ROUTE_OWN_COUNT; i++)
 		print_row(out, &conf_route_options[i], "", '=');
+	fputs("\nand those of the options above that a route may set for itself\n", out);
+	print_wrapped(out, "      ", conf_shared().text);
 }
 
 static void print_sample_row(FILE *out, const struct conf_row *row, const char *example)
@@ -157,12 +173,12 @@ void conf_print_sample(FILE *out)
 	      "what follows a [route] belongs to it.\n"
 	      "\n#[route //feeds.example/old/]\n",
 	    out);
-	for (size_t i = 0; i < CONF_ROUTE_OPTION_COUNT; i++) {
+	for (size_t i = 0; i < CONF_ROUTE_OWN_COUNT; i++) {
 		const struct conf_row *row = &conf_route_options[i];
-		const struct conf_row *global =
-		    conf_row_find(conf_options, CONF_OPTION_COUNT, row->name, strlen(row->name));
-		print_sample_row(out, row, row->def ? row->def : global ? global->def : "http://127.0.0.1:8100/");
+		print_sample_row(out, row, row->def ? row->def : "http://127.0.0.1:8100/");
 	}
+	fputs("\n# And for this route alone, those of the options above:\n", out);
+	print_wrapped(out, "# ", conf_shared().text);
 }
 
 /* Writes one value as a file has it: with $ doubled, and in quotes where it needs them. */

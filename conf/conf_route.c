@@ -146,8 +146,9 @@ int conf_route_defaults(struct conf_route *route, struct conf_error *error)
 {
 	for (size_t i = 0; i < CONF_ROUTE_OPTION_COUNT; i++) {
 		const struct conf_row *row = &conf_route_options[i];
-		struct conf_value value = { row->def, NULL };
-		if (row->def && conf_types[row->type].set(row, conf_member(route, row), &value, error) != 0)
+		/* The name of a secret's file is not inherited, but the value read from it is. */
+		struct conf_value value = { row->type == CONF_TYPE_SECRET_FILE ? "" : row->def, NULL };
+		if (value.text && conf_types[row->type].set(row, conf_member(route, row), &value, error) != 0)
 			return -1;
 	}
 	return 0;
@@ -327,9 +328,8 @@ int conf_route_inherit(struct conf_route *route, const struct conf *conf, struct
 {
 	for (size_t i = 0; i < CONF_ROUTE_OPTION_COUNT; i++) {
 		const struct conf_row *row = &conf_route_options[i];
-		const struct conf_row *global =
-		    conf_row_find(conf_options, CONF_OPTION_COUNT, row->name, strlen(row->name));
-		if (row->def || !global || route->places[i])
+		const struct conf_row *global = conf_option_row(row->name);
+		if (row->def || row->type == CONF_TYPE_SECRET_FILE || !global || route->places[i])
 			continue;
 		const char *by_way = conf_way_default(conf, route, row);
 		char *text = by_way ? strdup(by_way) : conf_format(global, conf);

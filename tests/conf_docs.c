@@ -14,26 +14,24 @@ static void print_rows(const struct conf_row *rows, const char *const *members, 
 
 static void print_names(void)
 {
-#define OPTION(section, oname, TYPE, member, def, min, max, unit, reload, prose) #member,
+#define OPTION(section, oname, TYPE, member, def, min, max, unit, reload, effect, prose) #member,
 	static const char *const members[] = {
 #include "conf/options.def"
 	};
-#undef OPTION
-#define OPTION(section, oname, TYPE, member, def, min, max, unit, reload, effect, prose) #member,
 	static const char *const route_members[] = {
 #include "conf/route_options.def"
 	};
 #undef OPTION
 
 	print_rows(conf_options, members, CONF_OPTION_COUNT);
-	print_rows(conf_route_options, route_members, CONF_ROUTE_OPTION_COUNT);
+	print_rows(conf_route_options, route_members, CONF_ROUTE_OWN_COUNT);
 }
 
 static void print_defaults(void)
 {
 	for (size_t i = 0; i < CONF_OPTION_COUNT; i++)
 		printf("%s %s\n", conf_options[i].name, conf_options[i].def ? conf_options[i].def : "");
-	for (size_t i = 0; i < CONF_ROUTE_OPTION_COUNT; i++)
+	for (size_t i = 0; i < CONF_ROUTE_OWN_COUNT; i++)
 		printf("[route] %s\n", conf_route_options[i].name);
 }
 

@@ -19,6 +19,7 @@ TOLD = {
     "headers.def": (ROW, ["headers"]),
     "special_addresses.def": (ROW, ["addresses"]),
     "syscalls.def": (ROW, ["calls"]),
+    "former.def": (ROW, ["former"]),
     "labels.def": (ROW, ["labels"]),
     "charsets.def": (ROW, ["labels"]),
     "overlay.def": (ROW, ["codes"]),

@@ -1112,7 +1112,7 @@ static void sample_loads(void)
 	}
 	for (size_t i = 0; i < CONF_ROUTE_OPTION_COUNT; i++)
 		of_gateway += conf_ways[i].gateway != NULL;
-	CU_ASSERT_EQUAL(options, CONF_OPTION_COUNT + CONF_ROUTE_OPTION_COUNT + 1 + of_gateway + 1);
+	CU_ASSERT_EQUAL(options, CONF_OPTION_COUNT + CONF_ROUTE_OWN_COUNT + 1 + of_gateway + 1);
 	UNIT_ROW(conf_file_parse(conf, sample, len, "sample", no_variables, &error) == 0, "%s", error.text);
 	UNIT_ROW(conf_settle(conf, &error) == 0, "%s", error.text);
 	for (size_t i = 0; i < CONF_OPTION_COUNT; i++) {

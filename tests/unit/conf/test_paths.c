@@ -110,7 +110,7 @@ static void files(void)
 		{ "a pattern's folder and files", "include = ./test_paths.[d]\n", 0, "read test_paths.conf\nread ./\nread ./test_paths.d\n" ALWAYS },
 		{ "routes", "tls-ca-file = /ca\n[route /a/]\norigin = https://o/\n[route /b/]\norigin = https://o/\ntls-ca-file = /b\n"
 			    "tls-cert = /c\ntls-key = /k\n",
-			0, "read test_paths.conf\n" ALWAYS "read /ca\nread /b\nread /c\nread /k\n" },
+			0, "read test_paths.conf\n" ALWAYS "read /ca\nread /c\nread /k\nread /b\n" },
 		{ "a value that is wrong", "tls-ca-file = /ca\nworkers = many\n", -1, "read test_paths.conf\n" ALWAYS "read /ca\n" },
 	};
 	const char *const words[] = { "serve", "-c", "test_paths.conf" };
