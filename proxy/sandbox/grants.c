@@ -206,11 +206,11 @@ void grants_add_conf(struct grants *g, const struct conf *conf, grants_alone_f *
 
 /* /usr has what programs are made of and no secrets: converters of iconv, certificate authorities, time zones. What is
  * in /etc is read by the resolver of the C library, by c-ares and by OpenSSL; workers = auto counts processors;
- * the program itself has the names of its functions. */
+ * the program itself has the names of its functions; the store in LMDB reads the id of the machine's boot. */
 static const char *const system_paths[] = { "/usr", "/etc/ld.so.cache", "/etc/localtime", "/etc/nsswitch.conf",
 	"/etc/host.conf", "/etc/gai.conf", "/etc/hosts", "/etc/resolv.conf", "/etc/services", "/etc/svc.conf",
 	"/etc/ssl/certs", "/etc/ssl/openssl.cnf", "/dev/null", "/sys/devices/system/cpu",
-	"/proc/self/exe" };
+	"/proc/self/exe", "/proc/sys/kernel/random/boot_id" };
 
 /* Variables that name files or folders, several with colons between them. */
 static const char *const system_variables[] = { "GCONV_PATH", "LD_LIBRARY_PATH", "TZDIR", "HOSTALIASES",

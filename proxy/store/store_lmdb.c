@@ -68,18 +68,17 @@ static int lmdb_look_run(void *arg)
 	return rc;
 }
 
-/* Reads the file. While it is being opened or mapped anew, there is nothing to be read. After a fault nothing is read
- * until the file is opened again. */
+/* Reads the file. While it is being opened or mapped anew, there is nothing to be read. */
 static int lmdb_read_file(struct lmdb_file *f, int (*run)(void *), void *arg)
 {
 	int rc = 0;
 
 	if (pthread_mutex_trylock(&f->use))
 		return 0;
-	if (f->env && f->read && !f->faulted) {
-		rc = lmdb_guarded(run, arg);
-		f->faulted = rc == LMDB_FAULT;
-	}
+	if (f->env && f->read)
+		rc = run(arg);
+	if (lmdb_is_damaged(rc))
+		lmdb_mark_damaged(f);
 	pthread_mutex_unlock(&f->use);
 	return rc;
 }
@@ -110,7 +109,7 @@ static struct entry *lmdb_look_up(struct store_lmdb *s, const struct store_op *o
 	lmdb_complain(s, rc);
 	if ((rc && rc != MDB_MAP_RESIZED) || l.damaged)
 		lmdb_count_error(s);
-	if (l.damaged || rc == LMDB_FAULT)
+	if (l.damaged)
 		store_thread_remove(&s->thread.store, op->key, op->len);
 	return l.entry;
 }
@@ -328,6 +327,7 @@ static void lmdb_end(struct store_thread *t)
 
 static void lmdb_begin_work(struct store_thread *t)
 {
+	lmdb_watch(&lmdb_of(t)->writer->file);
 	lmdb_on_look(&lmdb_of(t)->look);
 }
 
@@ -373,7 +373,7 @@ static int lmdb_start(struct store_lmdb *s, const char *path, size_t map_bytes)
 		return ENOMEM;
 	rc = lmdb_writer_opened(s->writer, START_WAIT_MS);
 	if (rc == OPEN_PENDING)
-		log_warn("lmdb store: %s: still being opened and checked after %d s; not waited for", path,
+		log_warn("lmdb store: %s: still being opened after %d s; not waited for", path,
 		    START_WAIT_MS / 1000);
 	if (lmdb_is_misconfigured(rc))
 		return rc;

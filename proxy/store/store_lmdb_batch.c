@@ -73,7 +73,6 @@ static void batch_take(struct lmdb_writer *w, size_t room)
 	size_t bytes = 0;
 	bool fits, lost;
 
-	w->settles = false;
 	pthread_mutex_lock(&w->lock);
 	while (w->n < w->batch_max && bytes < PIECE(w->file.limit_bytes) && (op = TAILQ_FIRST(&w->queue)) != NULL) {
 		fits = w->lossy || (bytes += op_room(&w->file, op)) <= room;
@@ -85,7 +84,6 @@ static void batch_take(struct lmdb_writer *w, size_t room)
 		w->file.counted.errors += lost;
 		if (lost)
 			lmdb_op_lose(op);
-		w->settles |= op->type == OP_SETTLE;
 		w->batch[w->n++] = op;
 	}
 	pthread_mutex_unlock(&w->lock);
@@ -102,7 +100,6 @@ static int op_do(struct lmdb_file *f, MDB_txn *txn, const struct store_op *op)
 	return 0;
 }
 
-/* A batch with a settlement is synced: a power cut must not undo removals that were reported as settled. */
 static int batch_commit(struct lmdb_writer *w, MDB_txn *txn)
 {
 	uint64_t entries, bytes;
@@ -112,7 +109,7 @@ static int batch_commit(struct lmdb_writer *w, MDB_txn *txn)
 		mdb_txn_abort(txn);
 		return rc;
 	}
-	if ((rc = mdb_txn_commit(txn)) || (w->settles && (rc = mdb_env_sync(w->file.env, 1))))
+	if ((rc = mdb_txn_commit(txn)))
 		return rc;
 	w->file.counted.entries = entries;
 	w->file.counted.bytes = bytes;
@@ -199,9 +196,11 @@ static void writer_say(struct lmdb_writer *w, int rc)
 static void batch_failed(struct lmdb_writer *w, int rc)
 {
 	w->batch_max = SMALL_BATCH;
-	w->file.suspect = lmdb_is_damaged(rc) || (rc == MDB_MAP_FULL && w->file.alone);
-	if (w->file.suspect || rc == MDB_PANIC)
-		lmdb_close(&w->file);
+	if (lmdb_is_damaged(rc) || (rc == MDB_MAP_FULL && w->file.alone))
+		lmdb_mark_damaged(&w->file);
+	else if (rc != MDB_PANIC)
+		return;
+	lmdb_close(&w->file);
 }
 
 /* What to say of a batch that came to rc, at first to first. While the disk is full, what was said before holds. */
@@ -231,7 +230,6 @@ int lmdb_batch_run(struct lmdb_writer *w)
 		return rc;
 	}
 	w->batch_max = LMDB_BATCH;
-	w->faults = 0;
 	lmdb_batch_done(w);
 	return 0;
 }

@@ -1,11 +1,10 @@
 /* Owns the file of the LMDB store: opening it, its format, and dealing with a damaged one. Must not know:
- * entries, threads. Invariants: an open file has this build's format, was found sound, and is long enough for every
- * page that LMDB knows; a file that another process has open is never moved.
+ * entries, threads. Invariants: an open file has this build's format, and was not open when the machine went down
+ * (store_lmdb_mark.c); a file that another process has open is never moved.
  *
- * MDB_NOMETASYNC: a transaction's pages reach the disk before the next meta page can point at them, so neither kill -9
- * nor a power cut damages the tree; a power cut may undo the last transaction, which a cache can afford. MDB_NOSYNC
- * would be faster and may leave a broken tree; full sync costs a second flush. Several processes may share the folder:
- * LMDB's writer lock orders them. */
+ * LMDB has no checksums and believes whatever its pages say. MDB_NOMETASYNC: each transaction learns whether the disk
+ * takes its pages; the meta page follows with the next one, or when the file is closed. Several processes may share the
+ * folder: LMDB's writer lock orders them. */
 #include "proxy/store/store_lmdb_internal.h"
 
 #include <errno.h>
@@ -19,11 +18,10 @@
 #include <unistd.h>
 
 #include "proxy/base/log.h"
-#include "proxy/store/store_lmdb_check.h"
 
-enum { LMDB_FORMAT = 1, META_TRIES = 100, };
+enum { LMDB_FORMAT = 1 };
 /* Error codes beside LMDB's own and those of errno. */
-enum { LMDB_STOPPED = -30601, LMDB_SHARED_DAMAGE = -30602, LMDB_SHARED_FORMAT = -30603 };
+enum { LMDB_SHARED_DAMAGE = -30602, LMDB_SHARED_FORMAT = -30603 };
 
 static const char format_expected[] = { 'f', LMDB_FORMAT, ENTRY_FORMAT };
 
@@ -31,7 +29,7 @@ int lmdb_file_init(struct lmdb_file *f, const char *path, size_t map_bytes)
 {
 	f->page_bytes = (size_t)sysconf(_SC_PAGESIZE);
 	f->option_bytes = f->limit_bytes = map_bytes / f->page_bytes * f->page_bytes;
-	f->lock_fd = f->peers_fd = -1;
+	f->lock_fd = f->mark_fd = f->peers_fd = -1;
 	if (getrandom(&f->process, sizeof f->process, 0) != sizeof f->process)
 		return errno;
 	pthread_mutex_init(&f->use, NULL);
@@ -65,7 +63,7 @@ void lmdb_unuse(struct lmdb_file *f, bool used)
 bool lmdb_is_damaged(int rc)
 {
 	return rc == MDB_INVALID || rc == MDB_CORRUPTED || rc == MDB_VERSION_MISMATCH || rc == MDB_PAGE_NOTFOUND ||
-	    rc == MDB_INCOMPATIBLE || rc == MDB_CURSOR_FULL || rc == MDB_BAD_VALSIZE || rc == LMDB_FAULT;
+	    rc == MDB_INCOMPATIBLE || rc == MDB_CURSOR_FULL || rc == MDB_BAD_VALSIZE;
 }
 
 bool lmdb_is_misconfigured(int rc)
@@ -77,83 +75,16 @@ bool lmdb_is_misconfigured(int rc)
 const char *lmdb_strerror(int rc)
 {
 	switch (rc) {
-	case LMDB_FAULT: return "a page could not be read, or contradicts another";
-	case LMDB_STOPPED: return "stopped";
 	case LMDB_SHARED_FORMAT: return "another process has it open, in a format that this version does not read";
 	case LMDB_SHARED_DAMAGE: return "it is damaged, and another process has it open";
 	default: return mdb_strerror(rc);
 	}
 }
 
-static void on_assertion(MDB_env *env, const char *text)
-{
-	(void)env;
-	log_warn("lmdb store: LMDB says: %s", text);
-	lmdb_guard_leave();
-}
-
 /* ---- opening ---- */
 
-static int file_check_metas(struct lmdb_file *f, struct check_found *found)
-{
-	enum check_verdict verdict;
-	char name[4096];
-	int fd;
-
-	*found = (struct check_found){ 0 };
-	if (snprintf(name, sizeof name, "%s/data.mdb", f->path) >= (int)sizeof name)
-		return ENAMETOOLONG;
-	fd = open(name, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return errno == ENOENT ? 0 : errno;
-	verdict = check_metas(fd, found);
-	close(fd);
-	if (verdict == CHECK_EMPTY)
-		log_warn("lmdb store: %s: its file has no byte; it starts empty", f->path);
-	if (verdict != CHECK_DAMAGED)
-		return 0;
-	log_warn("lmdb store: %s: it is damaged: %s (page %llu)", f->path, found->fault,
-	    (unsigned long long)found->page);
-	return MDB_CORRUPTED;
-}
-
-/* The check runs on the state that a read transaction keeps alive, since other processes may write meanwhile. */
-static int file_check_now(struct lmdb_file *f, enum check_verdict *verdict, struct check_found *found)
-{
-	MDB_txn *txn;
-	int fd, rc = mdb_env_get_fd(f->env, &fd);
-
-	*verdict = CHECK_EMPTY;
-	for (int i = 0; *verdict == CHECK_EMPTY && i < META_TRIES && !rc; i++) {
-		if ((rc = mdb_txn_begin(f->env, NULL, MDB_RDONLY, &txn)))
-			break;
-		*verdict = check_tree(fd, mdb_txn_id(txn), &f->stop, found);
-		mdb_txn_abort(txn);
-	}
-	return rc;
-}
-
-static int file_check(struct lmdb_file *f)
-{
-	struct check_found found;
-	enum check_verdict verdict;
-	int rc = file_check_now(f, &verdict, &found);
-
-	if (rc)
-		return rc;
-	switch (verdict) {
-	case CHECK_SOUND: return 0;
-	case CHECK_EMPTY: return EAGAIN;
-	case CHECK_STOPPED: return LMDB_STOPPED;
-	case CHECK_NO_MEMORY: return ENOMEM;
-	case CHECK_DAMAGED: break;
-	}
-	log_warn("lmdb store: %s: it is damaged: %s (page %llu)", f->path, found.fault, (unsigned long long)found.page);
-	return MDB_CORRUPTED;
-}
-
-/* Free pages at the end of the file may never have been written. This makes them zeros, so that the file has every page
- * that LMDB knows. */
+/* Makes pages that the file lacks at its end zeros: free ones may never have been written. If others are missing, LMDB
+ * finds the zeros damaged; it would crash on a page that is not there. */
 static int file_fill(struct lmdb_file *f)
 {
 	MDB_envinfo info;
@@ -262,11 +193,8 @@ static int file_open_tables(struct lmdb_file *f)
 
 static int file_open_env(struct lmdb_file *f)
 {
-	struct check_found found;
-	int dead, rc = file_check_metas(f, &found);
+	int dead, rc;
 
-	if (rc)
-		return rc;
 	f->limit_bytes = f->option_bytes;
 	f->most_bytes = 0;
 	f->full = 0;
@@ -277,19 +205,20 @@ static int file_open_env(struct lmdb_file *f)
 		return rc;
 	}
 	if ((rc = mdb_env_set_mapsize(f->env, f->limit_bytes)) || (rc = mdb_env_set_maxdbs(f->env, 4)) ||
-	    (rc = mdb_env_set_assert(f->env, on_assertion)) ||
 	    (rc = mdb_env_open(f->env, f->path, MDB_NOMETASYNC | MDB_NOTLS | MDB_NORDAHEAD, 0600)) ||
-	    (rc = mdb_reader_check(f->env, &dead)) || (rc = file_check(f)) || (rc = file_fill(f)))
+	    (rc = lmdb_mark_use(f)) || (rc = mdb_reader_check(f->env, &dead)) || (rc = file_fill(f)))
 		return rc;
 	return file_open_tables(f);
 }
 
-static void file_close_env(struct lmdb_file *f)
+/* Returns whether all that was written has reached the disk. */
+static bool file_close_env(struct lmdb_file *f)
 {
 	MDB_env *env = f->env;
+	bool synced;
 
 	if (!env)
-		return;
+		return false;
 	f->env = NULL;
 	if (f->news)
 		mdb_cursor_close(f->news);
@@ -297,37 +226,35 @@ static void file_close_env(struct lmdb_file *f)
 	if (f->read)
 		mdb_txn_abort(f->read);
 	f->read = NULL;
-	f->faulted = false;
+	synced = !mdb_env_sync(env, 1);
 	mdb_env_close(env);
+	return synced;
 }
 
 static void file_close(struct lmdb_file *f)
 {
-	file_close_env(f);
-	if (f->lock_fd >= 0)
-		close(f->lock_fd);
-	f->lock_fd = -1;
+	lmdb_mark_close(f, file_close_env(f));
 }
 
 /* A damaged file is set aside and made anew, provided that no other process has it open. */
 static int file_open(struct lmdb_file *f)
 {
 	int rc = mkdir(f->path, 0700) && errno != EEXIST ? errno : lmdb_peers_join(f);
+	const char *fault;
 
-	if (rc || (rc = lmdb_lock_prepare(f)))
+	if (rc || (rc = lmdb_mark_open(f, &fault)))
 		return rc;
-	if (!f->suspect || !f->alone) {
-		f->suspect = false;
+	if (!fault) {
 		rc = file_open_env(f);
 		if (!lmdb_is_damaged(rc))
 			return rc;
+		fault = lmdb_strerror(rc);
 		file_close_env(f);
-		if (!lmdb_lock_alone(f))
-			return LMDB_SHARED_DAMAGE;
+		f->alone = lmdb_is_alone(f);
 	}
-	if ((rc = lmdb_set_aside(f)) || (rc = lmdb_lock_prepare(f)))
-		return rc;
-	return file_open_env(f);
+	if (!f->alone)
+		return LMDB_SHARED_DAMAGE;
+	return (rc = lmdb_set_aside(f, fault)) ? rc : file_open_env(f);
 }
 
 int lmdb_open(struct lmdb_file *f)
@@ -347,11 +274,4 @@ void lmdb_close(struct lmdb_file *f)
 
 	file_close(f);
 	lmdb_unuse(f, used);
-}
-
-void lmdb_fault(struct lmdb_file *f)
-{
-	lmdb_use(f);
-	f->read = NULL;
-	lmdb_unuse(f, true);
 }

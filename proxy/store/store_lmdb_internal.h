@@ -4,7 +4,6 @@
 
 #include <lmdb.h>
 
-#include "proxy/store/store_lmdb_guard.h"
 #include "proxy/store/store_thread.h"
 
 /* The file and its tables. Only the writer's thread changes this structure, and holds use while it does; a lookup holds
@@ -13,7 +12,6 @@ struct lmdb_file {
 	char *path;
 	size_t option_bytes;                   /* the configured size, in whole pages */
 	size_t page_bytes;
-	atomic_bool stop;                      /* the check of the file is to be given up */
 	/* when the writer began to wait for LMDB's writer lock, which all processes share, in ms; 0: it does not
 	 * wait */
 	_Atomic int64_t waits_since;
@@ -31,11 +29,10 @@ struct lmdb_file {
 	int64_t alone_since;                   /* in ms: since when no other process was seen; 0: not known */
 	/* of lock.mdb, kept open as long as env: closing any descriptor of that file loses the process's lock on it */
 	int lock_fd;
+	int mark_fd;                           /* of "in-use" (store_lmdb_mark.c) */
 	uint64_t process;                      /* this process, as marks name it */
 	int peers_fd;                          /* of "purges", by which processes tell what they know; -1: not yet */
 	bool alone;                            /* no other process had the file open when this one opened it */
-	bool faulted;                          /* a lookup met a fault: there are none until the file is opened anew */
-	bool suspect;                          /* found damaged: to be set aside before it is opened again */
 	/* evictions and errors since the store was last told of them; entries and bytes as they are now */
 	struct store_stats counted;
 };
@@ -94,10 +91,6 @@ void lmdb_file_free(struct lmdb_file *);
 /* On failure env stays NULL. A damaged file is set aside, provided that no other process has it open. */
 int lmdb_open(struct lmdb_file *) __attribute__((warn_unused_result));
 void lmdb_close(struct lmdb_file *);
-/* A thread that has had a fault calls this before it ends, so that lookups no longer read. Its transactions are not
- * ended, since LMDB would free what stood on its stack; the end of the thread releases the writer's lock. Another
- * thread then closes the file. */
-void lmdb_fault(struct lmdb_file *);
 /* for changes of the file that lookups must not see; false: this thread has the lock already */
 bool lmdb_use(struct lmdb_file *);
 void lmdb_unuse(struct lmdb_file *, bool used);
@@ -115,17 +108,28 @@ int lmdb_turn(struct lmdb_file *, MDB_txn *) __attribute__((warn_unused_result))
 void lmdb_reserve(struct lmdb_file *, size_t needs);
 /* the bytes that a batch may need where the file system is full; SIZE_MAX: it is not */
 int lmdb_room(struct lmdb_file *, size_t *bytes) __attribute__((warn_unused_result));
-/* lock.mdb, and setting damaged files aside (store_lmdb_lock.c). */
-int lmdb_lock_prepare(struct lmdb_file *) __attribute__((warn_unused_result));
-bool lmdb_lock_alone(struct lmdb_file *);
-int lmdb_set_aside(struct lmdb_file *) __attribute__((warn_unused_result));
+/* lock.mdb, the mark that the store is in use, and setting damaged files aside (store_lmdb_mark.c). */
+/* Before LMDB opens the store. fault: why data.mdb is to be set aside first; NULL: it is not. */
+int lmdb_mark_open(struct lmdb_file *, const char **fault) __attribute__((warn_unused_result));
+/* Takes the lock of lock.mdb; false: another process has the store open. */
+bool lmdb_is_alone(const struct lmdb_file *);
+int lmdb_set_aside(struct lmdb_file *, const char *why) __attribute__((warn_unused_result));
+/* Once LMDB has it open, before anything is written. */
+int lmdb_mark_use(struct lmdb_file *) __attribute__((warn_unused_result));
+/* From the next opening on it is set aside. May be called by any thread while the store is open. */
+void lmdb_mark_damaged(const struct lmdb_file *);
+/* Once LMDB has closed it. synced: all of it has reached the disk. */
+void lmdb_mark_close(struct lmdb_file *, bool synced);
+/* If this thread crashes from now on, as LMDB does on a damaged page, the store is marked as damaged: it crashes utfeed
+ * once, and not again at each restart. */
+void lmdb_watch(const struct lmdb_file *);
 
 /* The writer: its thread and the operations that wait for it. It outlives the store where waiting for its thread would
  * take too long. */
 enum { LMDB_BATCH = 512 };
 struct lmdb_writer {
 	struct lmdb_file file;
-	pthread_t thread, former;
+	pthread_t thread;
 	pthread_mutex_t lock;                  /* guards what follows, and the operations */
 	pthread_cond_t news, opened;
 	struct store_thread *store;            /* woken when operations come back; NULL: it does not wait any more */
@@ -139,9 +143,7 @@ struct lmdb_writer {
 	/* for the writer's thread alone */
 	struct store_op *batch[LMDB_BATCH];
 	size_t n, batch_max;
-	bool settles;                          /* the batch has a settlement, so it is synced to the disk */
 	bool lossy;                            /* entries of the next batch become removals */
-	unsigned faults;                       /* since a batch was last written */
 	bool failing;                          /* a failure was logged and has not ended */
 	bool refused;                          /* the batch leaves out an entry, for want of room on the disk */
 };

@@ -213,7 +213,6 @@ void lmdb_writer_stop(struct lmdb_writer *w)
 {
 	pthread_mutex_lock(&w->lock);
 	w->stop = true;
-	atomic_store(&w->file.stop, true);
 	pthread_cond_signal(&w->news);
 	pthread_mutex_unlock(&w->lock);
 }
@@ -303,8 +302,7 @@ static int writer_open(struct lmdb_writer *w)
 {
 	int rc = lmdb_open(&w->file);
 
-	if (rc && !w->failing && !atomic_load(&w->file.stop) &&
-	    (w->open_rc != OPEN_PENDING || !lmdb_is_misconfigured(rc)))
+	if (rc && !w->failing && (w->open_rc != OPEN_PENDING || !lmdb_is_misconfigured(rc)))
 		log_warn("lmdb store: %s: %s; it is not used until it can be", w->file.path, lmdb_strerror(rc));
 	else if (!rc && w->failing)
 		log_info("lmdb store: %s: it is used again", w->file.path);
@@ -348,21 +346,14 @@ static int writer_turn(struct lmdb_writer *w)
 	return w->file.env ? lmdb_batch_run(w) : 0;
 }
 
-/* After a fault the file is closed first. It is opened again at once after the first fault only; after more the thread
- * waits as after any failure. */
-static int writer_begin(struct lmdb_writer *w)
-{
-	if (w->file.env)
-		lmdb_close(&w->file);
-	return w->faults > 1 ? LMDB_FAULT : writer_open(w);
-}
-
-static int writer_work(void *arg)
+static void *writer_main(void *arg)
 {
 	struct lmdb_writer *w = arg;
-	int rc = writer_begin(w);
-	bool more = true;
+	bool more = true, abandoned;
+	int rc;
 
+	lmdb_watch(&w->file);
+	rc = writer_open(w);
 	while (more) {
 		pthread_mutex_lock(&w->lock);
 		more = writer_next(w, rc);
@@ -370,13 +361,6 @@ static int writer_work(void *arg)
 		rc = more ? writer_turn(w) : 0;
 	}
 	lmdb_close(&w->file);
-	return 0;
-}
-
-static void writer_end(struct lmdb_writer *w)
-{
-	bool abandoned;
-
 	pthread_mutex_lock(&w->lock);
 	w->ended = true;
 	abandoned = w->abandoned;
@@ -384,51 +368,5 @@ static void writer_end(struct lmdb_writer *w)
 	pthread_mutex_unlock(&w->lock);
 	if (abandoned)
 		writer_destroy(w);
-}
-
-/* After a fault: once its predecessor has ended, everything that thread held in the lock file is released. */
-static void *writer_succeed(void *arg)
-{
-	struct lmdb_writer *w = arg;
-
-	pthread_join(w->former, NULL);
-	return writer_main(w);
-}
-
-static bool writer_hand_over(struct lmdb_writer *w)
-{
-	bool there;
-
-	pthread_mutex_lock(&w->lock);
-	w->former = pthread_self();
-	there = !w->abandoned && !pthread_create(&w->thread, NULL, writer_succeed, w);
-	pthread_mutex_unlock(&w->lock);
-	return there;
-}
-
-static void writer_fault(struct lmdb_writer *w)
-{
-	log_warn("lmdb store: %s: %s", w->file.path, lmdb_strerror(LMDB_FAULT));
-	lmdb_fault(&w->file);
-	w->file.suspect = true;
-	atomic_store(&w->file.waits_since, 0);
-	w->lossy = true;
-	lmdb_batch_again(w);
-	if (++w->faults > 1)
-		writer_set_opened(w, LMDB_FAULT);
-	if (writer_hand_over(w))
-		return;
-	writer_set_opened(w, LMDB_FAULT);
-	writer_end(w);
-}
-
-static void *writer_main(void *arg)
-{
-	struct lmdb_writer *w = arg;
-
-	if (lmdb_guarded(writer_work, w) == LMDB_FAULT)
-		writer_fault(w);
-	else
-		writer_end(w);
 	return NULL;
 }

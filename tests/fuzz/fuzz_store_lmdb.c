@@ -1,7 +1,6 @@
-/* Owns feeding arbitrary bytes to what the LMDB store reads back. The first byte says how: edits of a sound file's pages (meta pages, trees,
- * lists of free pages), or the values of its tables as they stand in the file, with the checksum as it comes or put right.
- * Must not know: threads. Invariants: nothing is caught here, so a file that is found sound never makes LMDB assert, nor read what is not
- * there; no key has another's bytes; what LMDB has written upon a sound file is sound again. */
+/* Owns feeding arbitrary bytes to what the LMDB store reads back: the values of its tables as they stand in the file. The first byte says
+ * whether the checksum is as it comes or put right. Must not know: threads, LMDB's pages, which the store believes.
+ * Invariants: nothing is caught here, so no value makes the store read what is not there; no key has another's bytes. */
 #include "tests/unit/entries.h"
 
 #include <dirent.h>
@@ -13,8 +12,8 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum { MAP = 1 << 20, KEYS = 48, PAGE = 4096, HEAD = 160 };
-enum { HOW_EDITS, HOW_VALUES, HOW_ENTRY, HOWS };
+enum { MAP = 1 << 20, KEYS = 48 };
+enum { HOW_VALUES, HOW_ENTRY, HOWS };
 
 static struct { uint8_t *bytes; size_t len; } sound;
 static char folder[64];
@@ -31,11 +30,6 @@ static const char *path_of(const char *file)
 
 	snprintf(path, sizeof path, "%s/%s", folder, file);
 	return path;
-}
-
-static bool is_there(const char *file)
-{
-	return !access(path_of(file), F_OK);
 }
 
 /* ---- the store without its threads ---- */
@@ -161,7 +155,7 @@ static void sound_read(void)
 
 static void folder_clear(void)
 {
-	static const char *const files[] = { "data.mdb", "data.mdb.damaged", "lock.mdb" };
+	static const char *const files[] = { "data.mdb", "lock.mdb", "in-use", "purges" };
 
 	for (size_t i = 0; i < sizeof files / sizeof *files; i++)
 		unlink(path_of(files[i]));
@@ -191,51 +185,7 @@ static void image_write(const uint8_t *bytes, size_t len)
 {
 	FILE *file = fopen(path_of("data.mdb"), "wb");
 
-	unlink(path_of("data.mdb.damaged"));
 	require(file && fwrite(bytes, 1, len, file) == len && !fclose(file));
-}
-
-/* ---- edits: kind, page (16 bits), place (16 bits), a count, so many bytes ---- */
-
-static size_t edit(uint8_t *image, size_t *len, const uint8_t *data, size_t size)
-{
-	size_t pages = sound.len / PAGE, page = (data[1] | (size_t)data[2] << 8) % pages, at = data[3] | (size_t)data[4] << 8;
-	size_t n = data[5] < size - 6 ? data[5] : size - 6;
-
-	switch (data[0] % 5) {
-	case 0: at = page * PAGE + at % PAGE; break;
-	case 1: at = page * PAGE + at % HEAD; break;
-	case 2: image[page * PAGE + at % PAGE] ^= (uint8_t)(1 << data[5] % 8); return 6;
-	case 3: memcpy(image + page * PAGE, image + at % pages * PAGE, PAGE); return 6;
-	case 4: *len = page * PAGE + at % PAGE; return 6;
-	}
-	if (n > sound.len - at)
-		n = sound.len - at;
-	memcpy(image + at, data + 6, n);
-	return 6 + n;
-}
-
-static void run_edits(const uint8_t *data, size_t size)
-{
-	uint8_t *image = malloc(sound.len);
-	size_t len = sound.len, used;
-	struct lmdb_file *f;
-
-	require(image != NULL);
-	memcpy(image, sound.bytes, sound.len);
-	for (; size >= 6; data += used, size -= used)
-		used = edit(image, &len, data, size);
-	image_write(image, len);
-	free(image);
-	f = file_open();
-	look_up_all(f);
-	change_all(f);
-	file_close(f);
-	unlink(path_of("data.mdb.damaged"));
-	f = file_open();
-	require(!is_there("data.mdb.damaged"));
-	look_up_all(f);
-	file_close(f);
 }
 
 /* ---- values: how many bytes of them are the entry's, then both ---- */
@@ -313,7 +263,7 @@ static void run_entry(const uint8_t *data, size_t size)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static void (*const runs[HOWS])(const uint8_t *, size_t) = { run_edits, run_split, run_entry };
+	static void (*const runs[HOWS])(const uint8_t *, size_t) = { run_split, run_entry };
 
 	if (!sound.bytes)
 		sound_make();

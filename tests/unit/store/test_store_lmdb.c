@@ -6,7 +6,9 @@
 
 #include <fcntl.h>
 #include <stdio.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define COUNT(rows) (sizeof(rows) / sizeof((rows)[0]))
@@ -144,6 +146,136 @@ static void other_file(void)
 	}
 }
 
+/* ---- the mark "in use" ---- */
+
+static void file_name(char name[128], const char *file)
+{
+	snprintf(name, 128, "%s/%s", stores_folder(), file);
+}
+
+static void mark_read(char text[64])
+{
+	char name[128];
+	FILE *f;
+
+	file_name(name, "in-use");
+	*text = '\0';
+	if ((f = fopen(name, "r")) && fscanf(f, "%63s", text) == 1)
+		fclose(f);
+}
+
+static void mark_write(const char *text)
+{
+	char name[128];
+	FILE *f;
+
+	file_name(name, "in-use");
+	if (!text) {
+		unlink(name);
+		return;
+	}
+	f = fopen(name, "w");
+	fputs(text, f);
+	fclose(f);
+}
+
+static bool is_set_aside(void)
+{
+	char name[128];
+
+	file_name(name, "data.mdb.damaged");
+	return !access(name, F_OK);
+}
+
+static void boot_read(char boot[64])
+{
+	FILE *f = fopen("/proc/sys/kernel/random/boot_id", "r");
+
+	if (!f || fscanf(f, "%63s", boot) != 1)
+		abort();
+	fclose(f);
+}
+
+/* What a store opens with that was closed with an entry in it, and whose mark says something else then. */
+static void mark(void)
+{
+	static const struct { const char *name, *text; bool kept; } cases[] = {
+		{ "closed", "closed", true },
+		{ "none, as of an earlier version", NULL, true },
+		{ "new", "", true },
+		{ "this boot: a killed process", "=", true },
+		{ "another boot: the machine went down", "00000000-0000-4000-8000-000000000000\n", false },
+		{ "a boot without an id", "unknown boot                        \n", false },
+		{ "found damaged", "damaged                             \n", false },
+		{ "a crash wrote over a boot's id", "damaged7-62e5-46f0-a95a-d3f7727aeeed\n", false },
+		{ "half of a boot's id", "f95aad62-7e55", false },
+	};
+	char boot[64], text[64];
+
+	boot_read(boot);
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct store *s = stores_lmdb(STORES_MAP);
+		struct store_stats stats;
+
+		mark_read(text);
+		UNIT_ROW(!strcmp(text, boot), "mark: %s: while it is open: %s", cases[i].name, text);
+		stores_put(s, "http://a/\nk", 1, 100);
+		s->ops->free(s);
+		mark_read(text);
+		UNIT_ROW(!strcmp(text, "closed"), "mark: %s: at the end: %s", cases[i].name, text);
+		mark_write(cases[i].text && *cases[i].text == '=' ? boot : cases[i].text);
+		s = stores_lmdb(STORES_MAP);
+		UNIT_ROW(stores_holds(s, "http://a/\nk", 1, 100) == cases[i].kept, "mark: %s: kept", cases[i].name);
+		UNIT_ROW(is_set_aside() != cases[i].kept, "mark: %s: set aside", cases[i].name);
+		s->ops->stats(s, &stats);
+		UNIT_ROW(stats.errors == !cases[i].kept, "mark: %s: counted: %d", cases[i].name, (int)stats.errors);
+		stores_put(s, "http://b/\nk", 2, 100);
+		s->ops->free(s);
+		s = stores_lmdb(STORES_MAP);
+		UNIT_ROW(stores_holds(s, "http://b/\nk", 2, 100), "mark: %s: works", cases[i].name);
+		s->ops->free(s);
+		stores_folder_clear();
+	}
+}
+
+/* Lookups until the store's thread crashes; the exit status is 0 if it does not. */
+static void crash_main(void)
+{
+	static const struct rlimit none;
+	struct store *s = stores_lmdb(STORES_MAP);
+	char name[128];
+
+	setrlimit(RLIMIT_CORE, &none);
+	file_name(name, "data.mdb");
+	if (!truncate(name, 8192))
+		stores_fetch(s, "http://a/\nk");
+	s->ops->free(s);
+	_exit(0);
+}
+
+/* A file that loses its end while it is open crashes utfeed once. The next start sets the file aside. */
+static void crash(void)
+{
+	struct store *s = stores_lmdb(STORES_MAP);
+	char text[64];
+	int status;
+	pid_t pid;
+
+	stores_put(s, "http://a/\nk", 1, 100000);
+	s->ops->free(s);
+	if (!(pid = fork()))
+		crash_main();
+	CU_ASSERT(waitpid(pid, &status, 0) == pid && status != 0);
+	mark_read(text);
+	UNIT_ROW(!strncmp(text, "damaged", 7), "crash: the mark: %s", text);
+	s = stores_lmdb(STORES_MAP);
+	CU_ASSERT(stores_misses(s, "http://a/\nk") && is_set_aside());
+	stores_put(s, "http://a/\nk", 1, 100);
+	CU_ASSERT(stores_holds(s, "http://a/\nk", 1, 100));
+	s->ops->free(s);
+	stores_folder_clear();
+}
+
 static void format(void)
 {
 	struct store *s = stores_lmdb(STORES_MAP);
@@ -167,4 +299,4 @@ static void nowhere(void)
 }
 
 UNIT_SUITE(store_lmdb, { "restart", restart }, { "bounded", bounded }, { "damage", damage }, { "other-file", other_file },
-	{ "format", format }, { "nowhere", nowhere })
+	{ "mark", mark }, { "crash", crash }, { "format", format }, { "nowhere", nowhere })
