@@ -70,49 +70,49 @@ static bool hints_read_number(struct slice s, uint32_t *number)
 	return s.len > 0;
 }
 
-static void take_ttl(struct hints_reader *r, struct slice text)
+static void take_ttl(struct hints_reader *reader, struct slice text)
 {
 	uint32_t minutes;
 
-	if (!r->ttl_s && hints_read_number(text, &minutes))
-		r->ttl_s = minutes > UINT32_MAX / 60 ? UINT32_MAX : minutes * 60;
+	if (!reader->ttl_s && hints_read_number(text, &minutes))
+		reader->ttl_s = minutes > UINT32_MAX / 60 ? UINT32_MAX : minutes * 60;
 }
 
-static void take_period(struct hints_reader *r, struct slice text)
+static void take_period(struct hints_reader *reader, struct slice text)
 {
 	for (size_t i = 0; i < sizeof periods / sizeof *periods; i++)
-		if (!r->period_s && slice_is(text, periods[i].word))
-			r->period_s = periods[i].seconds;
+		if (!reader->period_s && slice_is(text, periods[i].word))
+			reader->period_s = periods[i].seconds;
 }
 
-static void take_frequency(struct hints_reader *r, struct slice text)
+static void take_frequency(struct hints_reader *reader, struct slice text)
 {
-	if (!r->times)
-		hints_read_number(text, &r->times);
+	if (!reader->times)
+		hints_read_number(text, &reader->times);
 }
 
 /* Takes an hour: 0 to 23, or 24 for midnight. */
-static void take_hour(struct hints_reader *r, struct slice text)
+static void take_hour(struct hints_reader *reader, struct slice text)
 {
 	uint32_t hour;
 
 	if (hints_read_number(text, &hour) && hour <= FEED_HINTS_HOURS)
-		r->hints->skip_hours |= 1u << hour % FEED_HINTS_HOURS;
+		reader->hints->skip_hours |= 1u << hour % FEED_HINTS_HOURS;
 }
 
-static void take_day(struct hints_reader *r, struct slice text)
+static void take_day(struct hints_reader *reader, struct slice text)
 {
 	for (unsigned i = 0; i < FEED_HINTS_DAYS; i++)
 		if (slice_is(text, days[i]))
-			r->hints->skip_days |= 1u << i;
+			reader->hints->skip_days |= 1u << i;
 }
 
-static void take_date(struct hints_reader *r, struct slice text)
+static void take_date(struct hints_reader *reader, struct slice text)
 {
 	int64_t date;
 
-	if (feed_date_read(text, &date) && date <= r->now && date > r->hints->newest)
-		r->hints->newest = date;
+	if (feed_date_read(text, &date) && date <= reader->now && date > reader->hints->newest)
+		reader->hints->newest = date;
 }
 
 /* Moves *rest behind the next occurrence of end, or to the end of the text where there is none. Returns the text before
@@ -170,7 +170,7 @@ static bool name_is(struct slice name, const char *is)
 	return name.len == strlen(is) && !memcmp(name.at, is, name.len);
 }
 
-static void read_tag(struct hints_reader *r, struct slice tag)
+static void read_tag(struct hints_reader *reader, struct slice tag)
 {
 	bool closes = tag.len && tag.at[0] == '/', prefixed;
 	struct slice name = tag_name((struct slice){ tag.at + closes, tag.len - closes }, &prefixed);
@@ -178,43 +178,43 @@ static void read_tag(struct hints_reader *r, struct slice tag)
 	if (tag.len && tag.at[tag.len - 1] == '/')
 		return;
 	if (!prefixed && (name_is(name, "item") || name_is(name, "entry")))
-		r->in_item = !closes;
+		reader->in_item = !closes;
 	for (size_t i = 0; !closes && i < sizeof elements / sizeof *elements; i++)
-		if (elements[i].of_item == r->in_item && elements[i].prefixed == prefixed &&
+		if (elements[i].of_item == reader->in_item && elements[i].prefixed == prefixed &&
 		    name_is(name, elements[i].name))
-			elements[i].take(r, element_text(r->rest));
+			elements[i].take(reader, element_text(reader->rest));
 }
 
-static void read_markup(struct hints_reader *r)
+static void read_markup(struct hints_reader *reader)
 {
-	if (BEGINS(r->rest, "!--"))
-		SKIP_BEHIND(&r->rest, "-->");
-	else if (BEGINS(r->rest, "![CDATA["))
-		SKIP_BEHIND(&r->rest, "]]>");
-	else if (BEGINS(r->rest, "?"))
-		SKIP_BEHIND(&r->rest, "?>");
+	if (BEGINS(reader->rest, "!--"))
+		SKIP_BEHIND(&reader->rest, "-->");
+	else if (BEGINS(reader->rest, "![CDATA["))
+		SKIP_BEHIND(&reader->rest, "]]>");
+	else if (BEGINS(reader->rest, "?"))
+		SKIP_BEHIND(&reader->rest, "?>");
 	else {
-		struct slice tag = SKIP_BEHIND(&r->rest, ">");
+		struct slice tag = SKIP_BEHIND(&reader->rest, ">");
 
-		if (r->rest.len)
-			read_tag(r, tag);
+		if (reader->rest.len)
+			read_tag(reader, tag);
 	}
 }
 
-void feed_hints_read(struct feed_hints *h, const char *text, size_t len, int64_t now)
+void feed_hints_read(struct feed_hints *hints, const char *text, size_t len, int64_t now)
 {
-	struct hints_reader r = { .hints = h, .rest = { text, len }, .now = now };
+	struct hints_reader r = { .hints = hints, .rest = { text, len }, .now = now };
 
-	*h = (struct feed_hints){ 0 };
+	*hints = (struct feed_hints){ 0 };
 	while (SKIP_BEHIND(&r.rest, "<"), r.rest.len)
 		read_markup(&r);
 	/* A frequency without a period is per day; a period without a frequency means once. */
 	if (r.times && !r.period_s)
 		r.period_s = DAY_S;
-	h->interval_s = r.ttl_s ? r.ttl_s : r.times > 1 ? r.period_s / r.times : r.period_s;
+	hints->interval_s = r.ttl_s ? r.ttl_s : r.times > 1 ? r.period_s / r.times : r.period_s;
 }
 
-void feed_hints_of(struct feed_hints *h, struct object *body, int64_t now)
+void feed_hints_of(struct feed_hints *hints, struct object *body, int64_t now)
 {
 	struct object_reader r = { 0 };
 	struct iovec iov[HINTS_IOV];
@@ -222,7 +222,7 @@ void feed_hints_of(struct feed_hints *h, struct object *body, int64_t now)
 	size_t len, at = 0;
 	int n;
 
-	*h = (struct feed_hints){ 0 };
+	*hints = (struct feed_hints){ 0 };
 	if (!text)
 		return;
 	object_attach(body, &r);
@@ -232,21 +232,21 @@ void feed_hints_of(struct feed_hints *h, struct object *body, int64_t now)
 		at += iov[i].iov_len;
 	}
 	object_detach(&r);
-	feed_hints_read(h, text, at, now);
+	feed_hints_read(hints, text, at, now);
 	free(text);
 }
 
-static bool is_skipped(const struct feed_hints *h, int64_t hour)
+static bool is_skipped(const struct feed_hints *hints, int64_t hour)
 {
-	return h->skip_hours >> hour % FEED_HINTS_HOURS & 1 ||
-	    h->skip_days >> (hour / FEED_HINTS_HOURS + EPOCH_DAY) % FEED_HINTS_DAYS & 1;
+	return hints->skip_hours >> hour % FEED_HINTS_HOURS & 1 ||
+	    hints->skip_days >> (hour / FEED_HINTS_HOURS + EPOCH_DAY) % FEED_HINTS_DAYS & 1;
 }
 
-uint32_t feed_hints_lifetime(const struct feed_hints *h, int64_t at, uint32_t max)
+uint32_t feed_hints_lifetime(const struct feed_hints *hints, int64_t at, uint32_t max)
 {
-	int64_t lifetime = h->interval_s, hour = at > 0 ? at / HOUR_S : 0, until = hour;
+	int64_t lifetime = hints->interval_s, hour = at > 0 ? at / HOUR_S : 0, until = hour;
 
-	while (at > 0 && is_skipped(h, until) && until * HOUR_S - at < (int64_t)max)
+	while (at > 0 && is_skipped(hints, until) && until * HOUR_S - at < (int64_t)max)
 		until++;
 	if (until > hour && until * HOUR_S - at > lifetime)
 		lifetime = until * HOUR_S - at;

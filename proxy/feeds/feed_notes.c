@@ -24,131 +24,117 @@ struct feed_notes {
 
 struct feed_notes *feed_notes_new(feed_put *put, void *list)
 {
-	struct feed_notes *n = calloc(1, sizeof *n);
+	struct feed_notes *notes = calloc(1, sizeof *notes);
 
-	if (!n)
+	if (!notes)
 		return NULL;
-	pthread_mutex_init(&n->lock, NULL);
-	n->put = put;
-	n->list = list;
-	return n;
+	pthread_mutex_init(&notes->lock, NULL);
+	notes->put = put;
+	notes->list = list;
+	return notes;
 }
 
 void feed_notes_free(struct feed_notes **np)
 {
-	struct feed_notes *n = *np;
+	struct feed_notes *notes = *np;
 
-	if (!n)
+	if (!notes)
 		return;
 	for (size_t i = 0; i < NOTES; i++)
-		free(n->at[i].url);
-	pthread_mutex_destroy(&n->lock);
-	free(n);
+		free(notes->at[i].url);
+	pthread_mutex_destroy(&notes->lock);
+	free(notes);
 	*np = NULL;
 }
 
-static void note_put(struct feed_notes *n, struct feed_note *note)
+static void note_put(struct feed_notes *notes, struct feed_note *note)
 {
-	struct feed_sum *s = &note->sum;
+	struct feed_sum *sum = &note->sum;
 
-	if (!s->requests)
+	if (!sum->requests)
 		return;
-	n->put(n->list, (struct slice){ note->url, note->len }, s);
-	note->known |= s->listed;
-	s->requests = s->hits = s->errors = s->bytes = 0;
-	s->listed = s->has_expires = s->decided = false;
-	s->state = (struct feed_state){ 0 };
+	notes->put(notes->list, (struct slice){ note->url, note->len }, sum);
+	note->known |= sum->listed;
+	sum->requests = sum->hits = sum->errors = sum->bytes = 0;
+	sum->listed = sum->has_expires = sum->decided = false;
+	sum->state = (struct feed_state){ 0 };
 }
 
-static void note_add(struct feed_sum *s, const struct feed_answer *a)
+static void note_add(struct feed_sum *sum, const struct feed_answer *answer)
 {
-	if (!s->requests++)
-		s->first = a->now;
-	s->last = a->now;
-	s->hits += a->hit;
-	s->errors += a->failed;
-	s->bytes += a->bytes;
-	s->status = a->status;
-	feed_state_add(&s->state, &a->state);
-	s->listed |= a->listed;
-	if (a->has_ttl) {
-		s->has_expires = true;
-		s->expires = a->now + a->ttl;
-		s->expires_asked_us = a->asked_us;
+	if (!sum->requests++)
+		sum->first = answer->now;
+	sum->last = answer->now;
+	sum->hits += answer->hit;
+	sum->errors += answer->failed;
+	sum->bytes += answer->bytes;
+	sum->status = answer->status;
+	feed_state_add(&sum->state, &answer->state);
+	sum->listed |= answer->listed;
+	if (answer->has_ttl) {
+		sum->has_expires = true;
+		sum->expires = answer->now + answer->ttl;
+		sum->expires_asked_us = answer->asked_us;
 	}
-	if (!a->verdict)
+	if (!answer->verdict)
 		return;
-	s->verdict = *a->verdict;
-	s->decided = true;
-	s->listed |= a->verdict->kind == VERDICT_CHARSET;
-	s->repairs = a->repairs;
-	s->malformed = a->malformed;
-}
-
-static bool note_is_of(const struct feed_note *note, struct slice url)
-{
-	return note->len == url.len && note->url && memcmp(note->url, url.at, url.len) == 0;
+	sum->verdict = *answer->verdict;
+	sum->decided = true;
+	sum->listed |= answer->verdict->kind == VERDICT_CHARSET;
+	sum->repairs = answer->repairs;
+	sum->malformed = answer->malformed;
 }
 
 /* Gives the place to another feed. -1: out of memory, and the place is as it was. */
-static int note_give(struct feed_notes *n, struct feed_note *note, struct slice url)
+static int note_give(struct feed_notes *notes, struct feed_note *note, struct slice url)
 {
 	if (note->cap < url.len || !note->url) {
 		char *bytes = malloc(url.len + 1);
 
 		if (!bytes)
 			return -1;
-		note_put(n, note);
+		note_put(notes, note);
 		free(note->url);
 		note->url = bytes;
 		note->cap = url.len;
 	} else
-		note_put(n, note);
+		note_put(notes, note);
 	memcpy(note->url, url.at, url.len);
 	note->len = url.len;
 	note->known = false;
 	return 0;
 }
 
-/* Without memory for a place the answer is put by itself. */
-static void note_put_alone(struct feed_notes *n, struct slice url, const struct feed_answer *a)
+void feed_notes_add(struct feed_notes *notes, const void *hint, struct slice url, const struct feed_answer *answer)
 {
-	struct feed_sum sum;
+	/* Multiplicative hashing: addresses differ in their middle bits. */
+	uint64_t hash = (uint64_t)(uintptr_t)hint * UINT64_C(0x9E3779B97F4A7C15);
+	struct feed_note *note = &notes->at[hash >> (64 - NOTES_BITS)];
 
-	memset(&sum, 0, sizeof sum);
-	note_add(&sum, a);
-	n->put(n->list, url, &sum);
-}
+	pthread_mutex_lock(&notes->lock);
+	/* Without memory for a place the answer is put by itself. */
+	if (!(note->url && note->len == url.len && !memcmp(note->url, url.at, url.len)) &&
+	    note_give(notes, note, url)) {
+		struct feed_sum sum = { 0 };
 
-/* Multiplicative hashing: the middle bits of an address are what differs. */
-static struct feed_note *note_place(struct feed_notes *n, const void *hint)
-{
-	return &n->at[(uint64_t)(uintptr_t)hint * UINT64_C(0x9E3779B97F4A7C15) >> (64 - NOTES_BITS)];
-}
-
-void feed_notes_add(struct feed_notes *n, const void *hint, struct slice url, const struct feed_answer *a)
-{
-	struct feed_note *note = note_place(n, hint);
-
-	pthread_mutex_lock(&n->lock);
-	if (!note_is_of(note, url) && note_give(n, note, url))
-		note_put_alone(n, url, a);
-	else {
-		if (note->sum.last != a->now)
-			note_put(n, note);
-		note_add(&note->sum, a);
+		note_add(&sum, answer);
+		notes->put(notes->list, url, &sum);
+	} else {
+		if (note->sum.last != answer->now)
+			note_put(notes, note);
+		note_add(&note->sum, answer);
 		if (note->sum.listed && !note->known)
-			note_put(n, note);
+			note_put(notes, note);
 	}
-	pthread_mutex_unlock(&n->lock);
+	pthread_mutex_unlock(&notes->lock);
 }
 
 /* The lock is free between two places, so that the worker never waits for more than one of them. */
-void feed_notes_collect(struct feed_notes *n)
+void feed_notes_collect(struct feed_notes *notes)
 {
 	for (size_t i = 0; i < NOTES; i++) {
-		pthread_mutex_lock(&n->lock);
-		note_put(n, &n->at[i]);
-		pthread_mutex_unlock(&n->lock);
+		pthread_mutex_lock(&notes->lock);
+		note_put(notes, &notes->at[i]);
+		pthread_mutex_unlock(&notes->lock);
 	}
 }

@@ -38,7 +38,7 @@ void feed_state_add(struct feed_state *to, const struct feed_state *from)
 	to->failed_why = from->failed_why;
 }
 
-const char *feed_state_error(const struct feed_state *s, char room[FAILURE_CAUSE_MAX])
+const char *feed_state_error(const struct feed_state *state, char room[FAILURE_CAUSE_MAX])
 {
-	return s->failed_us ? failure_cause(s->failed_status, s->failed_why, room) : NULL;
+	return state->failed_us ? failure_cause(state->failed_status, state->failed_why, room) : NULL;
 }

@@ -45,90 +45,90 @@ static feed_put seen_put;
 
 struct feeds_seen *feeds_seen_new(size_t max, size_t workers)
 {
-	struct feeds_seen *f = calloc(1, sizeof *f + workers * sizeof *f->notes);
+	struct feeds_seen *feeds = calloc(1, sizeof *feeds + workers * sizeof *feeds->notes);
 
-	if (!f)
+	if (!feeds)
 		return NULL;
-	f->n_notes = workers;
-	f->max = (max + SEEN_SHARDS - 1) / SEEN_SHARDS;
-	for (f->n_chains = 1; f->n_chains < f->max;)
-		f->n_chains *= 2;
+	feeds->n_notes = workers;
+	feeds->max = (max + SEEN_SHARDS - 1) / SEEN_SHARDS;
+	for (feeds->n_chains = 1; feeds->n_chains < feeds->max;)
+		feeds->n_chains *= 2;
 	for (size_t i = 0; i < SEEN_SHARDS; i++) {
-		pthread_mutex_init(&f->shards[i].lock, NULL);
-		TAILQ_INIT(&f->shards[i].ages);
-		if (!(f->shards[i].chains = calloc(f->n_chains, sizeof *f->shards[i].chains))) {
-			feeds_seen_free(&f);
+		pthread_mutex_init(&feeds->shards[i].lock, NULL);
+		TAILQ_INIT(&feeds->shards[i].ages);
+		if (!(feeds->shards[i].chains = calloc(feeds->n_chains, sizeof *feeds->shards[i].chains))) {
+			feeds_seen_free(&feeds);
 			return NULL;
 		}
 	}
 	for (size_t i = 0; i < workers; i++)
-		if (!(f->notes[i] = feed_notes_new(seen_put, f))) {
-			feeds_seen_free(&f);
+		if (!(feeds->notes[i] = feed_notes_new(seen_put, feeds))) {
+			feeds_seen_free(&feeds);
 			return NULL;
 		}
-	return f;
+	return feeds;
 }
 
-static void seen_remove(struct seen_shard *s, struct seen *e)
+static void seen_remove(struct seen_shard *shard, struct seen *seen)
 {
-	TAILQ_REMOVE(&s->ages, e, age);
-	LIST_REMOVE(e, chain);
-	s->n--;
-	free(e);
+	TAILQ_REMOVE(&shard->ages, seen, age);
+	LIST_REMOVE(seen, chain);
+	shard->n--;
+	free(seen);
 }
 
 void feeds_seen_free(struct feeds_seen **fp)
 {
-	struct feeds_seen *f = *fp;
+	struct feeds_seen *feeds = *fp;
 
-	if (!f)
+	if (!feeds)
 		return;
-	for (size_t i = 0; i < f->n_notes; i++)
-		feed_notes_free(&f->notes[i]);
-	for (size_t i = 0; i < SEEN_SHARDS && f->shards[i].chains; i++) {
-		while (!TAILQ_EMPTY(&f->shards[i].ages))
-			seen_remove(&f->shards[i], TAILQ_FIRST(&f->shards[i].ages));
-		free(f->shards[i].chains);
-		pthread_mutex_destroy(&f->shards[i].lock);
+	for (size_t i = 0; i < feeds->n_notes; i++)
+		feed_notes_free(&feeds->notes[i]);
+	for (size_t i = 0; i < SEEN_SHARDS && feeds->shards[i].chains; i++) {
+		while (!TAILQ_EMPTY(&feeds->shards[i].ages))
+			seen_remove(&feeds->shards[i], TAILQ_FIRST(&feeds->shards[i].ages));
+		free(feeds->shards[i].chains);
+		pthread_mutex_destroy(&feeds->shards[i].lock);
 	}
-	free(f);
+	free(feeds);
 	*fp = NULL;
 }
 
-static struct seen_chain *seen_chain_of(const struct feeds_seen *f, struct seen_shard *s, uint64_t hash)
+static struct seen_chain *seen_chain_of(const struct feeds_seen *feeds, struct seen_shard *shard, uint64_t hash)
 {
-	return &s->chains[hash / SEEN_SHARDS & (f->n_chains - 1)];
+	return &shard->chains[hash / SEEN_SHARDS & (feeds->n_chains - 1)];
 }
 
-static struct seen *seen_find(const struct feeds_seen *f, struct seen_shard *s, struct slice url, uint64_t hash)
+static struct seen *seen_find(const struct feeds_seen *feeds, struct seen_shard *shard, struct slice url, uint64_t hash)
 {
-	struct seen *e;
+	struct seen *seen;
 
-	LIST_FOREACH(e, seen_chain_of(f, s, hash), chain)
-	if (e->hash == hash && e->url_len == url.len && memcmp(e->feed.url, url.at, url.len) == 0)
-		return e;
+	LIST_FOREACH(seen, seen_chain_of(feeds, shard, hash), chain)
+	if (seen->hash == hash && seen->url_len == url.len && memcmp(seen->feed.url, url.at, url.len) == 0)
+		return seen;
 	return NULL;
 }
 
-static struct seen *seen_add(struct feeds_seen *f, struct seen_shard *s, struct slice url, uint64_t hash)
+static struct seen *seen_add(struct feeds_seen *feeds, struct seen_shard *shard, struct slice url, uint64_t hash)
 {
-	struct seen *e = malloc(offsetof(struct seen, feed.url) + url.len + 1);
+	struct seen *seen = malloc(offsetof(struct seen, feed.url) + url.len + 1);
 
-	if (!e)
+	if (!seen)
 		return NULL;
-	memset(e, 0, offsetof(struct seen, feed.url));
-	memcpy(e->feed.url, url.at, url.len);
-	e->feed.url[url.len] = '\0';
-	e->url_len = url.len;
-	e->hash = hash;
-	e->feed.id = atomic_fetch_add(&f->ids, 1) + 1;
-	e->feed.outdated_us = atomic_load(&f->outdated_us);
-	if (s->n == f->max)
-		seen_remove(s, TAILQ_LAST(&s->ages, seen_ages));
-	LIST_INSERT_HEAD(seen_chain_of(f, s, hash), e, chain);
-	TAILQ_INSERT_HEAD(&s->ages, e, age);
-	s->n++;
-	return e;
+	memset(seen, 0, offsetof(struct seen, feed.url));
+	memcpy(seen->feed.url, url.at, url.len);
+	seen->feed.url[url.len] = '\0';
+	seen->url_len = url.len;
+	seen->hash = hash;
+	seen->feed.id = atomic_fetch_add(&feeds->ids, 1) + 1;
+	seen->feed.outdated_us = atomic_load(&feeds->outdated_us);
+	if (shard->n == feeds->max)
+		seen_remove(shard, TAILQ_LAST(&shard->ages, seen_ages));
+	LIST_INSERT_HEAD(seen_chain_of(feeds, shard, hash), seen, chain);
+	TAILQ_INSERT_HEAD(&shard->ages, seen, age);
+	shard->n++;
+	return seen;
 }
 
 static void seen_take_verdict(struct feed_seen *feed, const struct feed_sum *from)
@@ -169,27 +169,27 @@ static void seen_take(struct feed_seen *feed, const struct feed_sum *from)
 
 static void seen_put(void *list, struct slice url, const struct feed_sum *from)
 {
-	struct feeds_seen *f = list;
+	struct feeds_seen *feeds = list;
 	uint64_t hash = hash_keyed(url.at, url.len);
-	struct seen_shard *s = &f->shards[hash % SEEN_SHARDS];
-	struct seen *e;
+	struct seen_shard *shard = &feeds->shards[hash % SEEN_SHARDS];
+	struct seen *seen;
 
-	pthread_mutex_lock(&s->lock);
-	e = seen_find(f, s, url, hash);
-	if (e && e != TAILQ_FIRST(&s->ages)) {
-		TAILQ_REMOVE(&s->ages, e, age);
-		TAILQ_INSERT_HEAD(&s->ages, e, age);
+	pthread_mutex_lock(&shard->lock);
+	seen = seen_find(feeds, shard, url, hash);
+	if (seen && seen != TAILQ_FIRST(&shard->ages)) {
+		TAILQ_REMOVE(&shard->ages, seen, age);
+		TAILQ_INSERT_HEAD(&shard->ages, seen, age);
 	}
-	if (e || (from->listed && (e = seen_add(f, s, url, hash))))
-		seen_take(&e->feed, from);
-	pthread_mutex_unlock(&s->lock);
+	if (seen || (from->listed && (seen = seen_add(feeds, shard, url, hash))))
+		seen_take(&seen->feed, from);
+	pthread_mutex_unlock(&shard->lock);
 }
 
-void feeds_seen_note(struct feeds_seen *f, size_t worker, const void *hint, struct slice url,
-    const struct feed_answer *a)
+void feeds_seen_note(struct feeds_seen *feeds, size_t worker, const void *hint, struct slice url,
+    const struct feed_answer *answer)
 {
 	if (url.len < FEEDS_SEEN_URL_MAX)
-		feed_notes_add(f->notes[worker], hint, url, a);
+		feed_notes_add(feeds->notes[worker], hint, url, answer);
 }
 
 static void seen_outdate(struct feed_seen *feed, uint64_t now_us)
@@ -198,58 +198,58 @@ static void seen_outdate(struct feed_seen *feed, uint64_t now_us)
 	feed->expires = 0;
 }
 
-static void seen_outdate_prefix(struct feeds_seen *f, struct slice url, uint64_t now_us)
+static void seen_outdate_prefix(struct feeds_seen *feeds, struct slice url, uint64_t now_us)
 {
 	for (size_t i = 0; i < SEEN_SHARDS; i++) {
-		struct seen_shard *s = &f->shards[i];
-		struct seen *e;
+		struct seen_shard *shard = &feeds->shards[i];
+		struct seen *seen;
 
-		pthread_mutex_lock(&s->lock);
-		TAILQ_FOREACH(e, &s->ages, age)
-		if (e->url_len >= url.len && memcmp(e->feed.url, url.at, url.len) == 0)
-			seen_outdate(&e->feed, now_us);
-		pthread_mutex_unlock(&s->lock);
+		pthread_mutex_lock(&shard->lock);
+		TAILQ_FOREACH(seen, &shard->ages, age)
+		if (seen->url_len >= url.len && memcmp(seen->feed.url, url.at, url.len) == 0)
+			seen_outdate(&seen->feed, now_us);
+		pthread_mutex_unlock(&shard->lock);
 	}
 }
 
-static void seen_outdate_one(struct feeds_seen *f, struct slice url, uint64_t now_us)
+static void seen_outdate_one(struct feeds_seen *feeds, struct slice url, uint64_t now_us)
 {
 	uint64_t hash = hash_keyed(url.at, url.len);
-	struct seen_shard *s = &f->shards[hash % SEEN_SHARDS];
-	struct seen *e;
+	struct seen_shard *shard = &feeds->shards[hash % SEEN_SHARDS];
+	struct seen *seen;
 
-	pthread_mutex_lock(&s->lock);
-	if ((e = seen_find(f, s, url, hash)))
-		seen_outdate(&e->feed, now_us);
-	pthread_mutex_unlock(&s->lock);
+	pthread_mutex_lock(&shard->lock);
+	if ((seen = seen_find(feeds, shard, url, hash)))
+		seen_outdate(&seen->feed, now_us);
+	pthread_mutex_unlock(&shard->lock);
 }
 
-void feeds_seen_outdate(struct feeds_seen *f, struct slice url, bool prefix, uint64_t now_us)
+void feeds_seen_outdate(struct feeds_seen *feeds, struct slice url, bool prefix, uint64_t now_us)
 {
-	atomic_store(&f->outdated_us, now_us);
-	(prefix ? seen_outdate_prefix : seen_outdate_one)(f, url, now_us);
+	atomic_store(&feeds->outdated_us, now_us);
+	(prefix ? seen_outdate_prefix : seen_outdate_one)(feeds, url, now_us);
 }
 
-bool feed_is_kept(const struct feed_seen *s, int64_t now)
+bool feed_is_kept(const struct feed_seen *feed, int64_t now)
 {
-	return s->state.kept_us && s->state.kept_asked_us >= s->outdated_us && now < s->state.kept_until;
+	return feed->state.kept_us && feed->state.kept_asked_us >= feed->outdated_us && now < feed->state.kept_until;
 }
 
-static void seen_collect(struct feeds_seen *f)
+static void seen_collect(struct feeds_seen *feeds)
 {
-	for (size_t i = 0; i < f->n_notes; i++)
-		feed_notes_collect(f->notes[i]);
+	for (size_t i = 0; i < feeds->n_notes; i++)
+		feed_notes_collect(feeds->notes[i]);
 }
 
-size_t feeds_seen_count(struct feeds_seen *f)
+size_t feeds_seen_count(struct feeds_seen *feeds)
 {
 	size_t n = 0;
 
-	seen_collect(f);
+	seen_collect(feeds);
 	for (size_t i = 0; i < SEEN_SHARDS; i++) {
-		pthread_mutex_lock(&f->shards[i].lock);
-		n += f->shards[i].n;
-		pthread_mutex_unlock(&f->shards[i].lock);
+		pthread_mutex_lock(&feeds->shards[i].lock);
+		n += feeds->shards[i].n;
+		pthread_mutex_unlock(&feeds->shards[i].lock);
 	}
 	return n;
 }
@@ -258,11 +258,6 @@ size_t feeds_seen_count(struct feeds_seen *f)
 static int seen_compare(const struct feeds_query *q, const struct feed_seen *a, const struct feed_seen *b)
 {
 	return q->backwards ? q->compare(b, a) : q->compare(a, b);
-}
-
-static bool seen_is_on_side(const struct feeds_query *q, const struct feed_seen *feed)
-{
-	return !q->edge || seen_compare(q, q->edge, feed) < 0;
 }
 
 /* The place of a feed in a list of n that is in the query's order. */
@@ -283,14 +278,14 @@ static size_t seen_place(const struct feeds_query *q, struct feed_seen *const *l
 }
 
 /* Puts a copy of the feed into the list, whose last one leaves where it is full. Returns the new length. */
-static size_t seen_insert(const struct feeds_query *q, struct feed_seen **list, size_t n, const struct seen *e)
+static size_t seen_insert(const struct feeds_query *q, struct feed_seen **list, size_t n, const struct seen *seen)
 {
-	size_t at = seen_place(q, list, n, &e->feed), len = offsetof(struct feed_seen, url) + e->url_len + 1;
+	size_t at = seen_place(q, list, n, &seen->feed), len = offsetof(struct feed_seen, url) + seen->url_len + 1;
 	struct feed_seen *copy = at < q->max ? malloc(len) : NULL;
 
 	if (!copy)
 		return n;
-	memcpy(copy, &e->feed, len);
+	memcpy(copy, &seen->feed, len);
 	if (n == q->max)
 		free(list[--n]);
 	memmove(list + at + 1, list + at, (n - at) * sizeof *list);
@@ -308,27 +303,27 @@ static void seen_reverse(struct feed_seen **list, size_t n)
 	}
 }
 
-size_t feeds_seen_first(struct feeds_seen *f, const struct feeds_query *q, struct feed_seen **list,
+size_t feeds_seen_first(struct feeds_seen *feeds, const struct feeds_query *q, struct feed_seen **list,
     struct feeds_count *count)
 {
 	size_t n = 0, side = 0;
 
-	seen_collect(f);
+	seen_collect(feeds);
 	count->total = 0;
 	for (size_t i = 0; i < SEEN_SHARDS; i++) {
-		struct seen_shard *s = &f->shards[i];
-		struct seen *e;
+		struct seen_shard *shard = &feeds->shards[i];
+		struct seen *seen;
 
-		pthread_mutex_lock(&s->lock);
-		TAILQ_FOREACH(e, &s->ages, age)
-		if (q->want(q, &e->feed)) {
+		pthread_mutex_lock(&shard->lock);
+		TAILQ_FOREACH(seen, &shard->ages, age)
+		if (q->want(q, &seen->feed)) {
 			count->total++;
-			if (seen_is_on_side(q, &e->feed)) {
+			if (!q->edge || seen_compare(q, q->edge, &seen->feed) < 0) {
 				side++;
-				n = seen_insert(q, list, n, e);
+				n = seen_insert(q, list, n, seen);
 			}
 		}
-		pthread_mutex_unlock(&s->lock);
+		pthread_mutex_unlock(&shard->lock);
 	}
 	if (q->backwards)
 		seen_reverse(list, n);
@@ -336,25 +331,25 @@ size_t feeds_seen_first(struct feeds_seen *f, const struct feeds_query *q, struc
 	return n;
 }
 
-void feeds_seen_stats(struct feeds_seen *f, int64_t now, struct stats_gauges *to)
+void feeds_seen_stats(struct feeds_seen *feeds, int64_t now, struct stats_gauges *to)
 {
 	uint64_t kept = 0;
 	int64_t first = now;
 
-	if (!f)
+	if (!feeds)
 		return;
-	seen_collect(f);
+	seen_collect(feeds);
 	for (size_t i = 0; i < SEEN_SHARDS; i++) {
-		struct seen *e;
+		struct seen *seen;
 
-		pthread_mutex_lock(&f->shards[i].lock);
-		TAILQ_FOREACH(e, &f->shards[i].ages, age)
-		if (feed_is_kept(&e->feed, now)) {
+		pthread_mutex_lock(&feeds->shards[i].lock);
+		TAILQ_FOREACH(seen, &feeds->shards[i].ages, age)
+		if (feed_is_kept(&seen->feed, now)) {
 			kept++;
-			if (e->feed.state.kept_since < first)
-				first = e->feed.state.kept_since;
+			if (seen->feed.state.kept_since < first)
+				first = seen->feed.state.kept_since;
 		}
-		pthread_mutex_unlock(&f->shards[i].lock);
+		pthread_mutex_unlock(&feeds->shards[i].lock);
 	}
 	stats_tell(to, GAUGE_FEEDS_KEPT, kept);
 	stats_tell(to, GAUGE_FEEDS_KEPT_LONGEST, (uint64_t)(now - first));

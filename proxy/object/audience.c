@@ -16,46 +16,47 @@ struct audience *audience_own(void)
 
 void audience_free(struct audience **ap)
 {
-	struct audience *a = *ap;
+	struct audience *audience = *ap;
 
 	*ap = NULL;
-	if (!a || a == &audience_alone)
+	if (!audience || audience == &audience_alone)
 		return;
-	free(a->vary);
-	free(a->values);
-	free(a);
+	free(audience->vary);
+	free(audience->values);
+	free(audience);
 }
 
 struct audience *audience_new(const char *vary, struct slice sent, const struct freshness *freshness)
 {
-	struct audience *a = malloc(sizeof *a);
+	struct audience *audience = malloc(sizeof *audience);
 	struct text values = { 0 };
 
-	if (!a)
+	if (!audience)
 		return NULL;
-	*a = (struct audience){ .freshness = *freshness };
+	*audience = (struct audience){ .freshness = *freshness };
 	if (!vary)
-		return a;
+		return audience;
 	vary_key(&values, (struct slice){ vary, strlen(vary) }, sent);
-	a->vary = strdup(vary);
-	a->values = text_take(&values, &a->values_len);
-	if (!a->vary || !a->values)
-		audience_free(&a);
-	return a;
+	audience->vary = strdup(vary);
+	audience->values = text_take(&values, &audience->values_len);
+	if (!audience->vary || !audience->values)
+		audience_free(&audience);
+	return audience;
 }
 
 /* Where there is no memory for the comparison, nobody is admitted. */
-bool audience_admits(const struct audience *a, struct slice sent)
+bool audience_admits(const struct audience *audience, struct slice sent)
 {
 	struct text values = { 0 };
 	bool same;
 
-	if (a->own || !a->vary)
-		return !a->own;
+	if (audience->own || !audience->vary)
+		return !audience->own;
 	if (!sent.at)
 		return false;
-	vary_key(&values, (struct slice){ a->vary, strlen(a->vary) }, sent);
-	same = !values.failed && values.len == a->values_len && !memcmp(values.bytes, a->values, values.len);
+	vary_key(&values, (struct slice){ audience->vary, strlen(audience->vary) }, sent);
+	same = !values.failed && values.len == audience->values_len &&
+	    !memcmp(values.bytes, audience->values, values.len);
 	text_free(&values);
 	return same;
 }

@@ -10,47 +10,47 @@
 
 struct object_head *object_head_new(void)
 {
-	struct object_head *h = calloc(1, sizeof *h);
+	struct object_head *head = calloc(1, sizeof *head);
 
-	if (h)
-		atomic_init(&h->refs, 1);
-	return h;
+	if (head)
+		atomic_init(&head->refs, 1);
+	return head;
 }
 
-struct object_head *object_head_ref(struct object_head *h)
+struct object_head *object_head_ref(struct object_head *head)
 {
-	atomic_fetch_add_explicit(&h->refs, 1, memory_order_relaxed);
-	return h;
+	atomic_fetch_add_explicit(&head->refs, 1, memory_order_relaxed);
+	return head;
 }
 
 void object_head_unref(struct object_head **hp)
 {
-	struct object_head *h = *hp;
+	struct object_head *head = *hp;
 
 	*hp = NULL;
-	if (!h || atomic_fetch_sub_explicit(&h->refs, 1, memory_order_acq_rel) > 1)
+	if (!head || atomic_fetch_sub_explicit(&head->refs, 1, memory_order_acq_rel) > 1)
 		return;
-	if (h->home) {
-		home_leave(h->home);
+	if (head->home) {
+		home_leave(head->home);
 		return;
 	}
-	free(h->bytes);
-	free(h);
+	free(head->bytes);
+	free(head);
 }
 
 struct object *object_new(size_t transit_bytes)
 {
 	struct object *o = heap_take_zeroed(HEAP_KEPT, sizeof *o + sizeof *o->making);
-	struct object_making *m = (struct object_making *)(void *)(o + 1);
+	struct object_making *making = (struct object_making *)(void *)(o + 1);
 
 	if (!o)
 		return NULL;
 	atomic_init(&o->refs, 1);
-	o->making = m;
-	o->report = &m->report;
-	m->maker = object_actor();
-	m->transit_bytes = m->allowance = transit_bytes;
-	LIST_INIT(&m->readers);
+	o->making = making;
+	o->report = &making->report;
+	making->maker = object_actor();
+	making->transit_bytes = making->allowance = transit_bytes;
+	LIST_INIT(&making->readers);
 	return o;
 }
 
@@ -63,27 +63,27 @@ struct object *object_ref(struct object *o)
 void object_free_before(struct object *o, uint64_t offset)
 {
 	while (o->first && o->first->start + o->first->len < offset && o->first != o->making->last) {
-		struct object_segment *s = o->first;
+		struct object_segment *segment = o->first;
 
-		o->first = s->next;
-		bodies_gave(s->len);
-		segment_free(s);
+		o->first = segment->next;
+		bodies_gave(segment->len);
+		segment_free(segment);
 	}
 }
 
 static void object_end_making(struct object *o)
 {
-	struct object_making *m = o->making;
+	struct object_making *making = o->making;
 
-	assert(LIST_EMPTY(&m->readers) && !m->writer);
+	assert(LIST_EMPTY(&making->readers) && !making->writer);
 	object_free_before(o, UINT64_MAX);
 	bodies_gave(o->first ? o->first->len : 0);
 	segment_free(o->first);
-	object_unref(&m->substitute);
-	audience_free(&m->audience);
-	free(m->interim);
-	if (m->shared)
-		pthread_mutex_destroy(&m->lock);
+	object_unref(&making->substitute);
+	audience_free(&making->audience);
+	free(making->interim);
+	if (making->shared)
+		pthread_mutex_destroy(&making->lock);
 }
 
 static __attribute__((cold)) void object_free(struct object *o)
@@ -132,10 +132,10 @@ static void object_wake(struct object *o)
 		r->wake(r);
 }
 
-void object_set_writer(struct object *o, struct object_writer *w)
+void object_set_writer(struct object *o, struct object_writer *writer)
 {
 	object_lock(o);
-	o->making->writer = w;
+	o->making->writer = writer;
 	o->making->writer_waits = false;
 	object_unlock(o);
 }
@@ -184,15 +184,15 @@ void object_head(struct object *o, struct object_head *head)
 
 static struct object_segment *object_grow(struct object *o, size_t at_hand)
 {
-	struct object_segment *s = segment_new(o, at_hand);
+	struct object_segment *segment = segment_new(o, at_hand);
 
-	if (!s)
+	if (!segment)
 		return NULL;
 	if (o->making->last)
-		o->making->last->next = s;
+		o->making->last->next = segment;
 	else
-		o->first = s;
-	return o->making->last = s;
+		o->first = segment;
+	return o->making->last = segment;
 }
 
 /* Called under the lock: the object is in transit from now on. */
@@ -220,16 +220,16 @@ int object_append(struct object *o, const void *bytes, size_t len)
 	assert(o->phase == OBJECT_BODY);
 	object_lock(o);
 	while (len) {
-		struct object_segment *s = o->making->last;
+		struct object_segment *segment = o->making->last;
 		size_t n;
 
-		if ((!s || s->len == s->cap) && !(s = object_grow(o, len))) {
+		if ((!segment || segment->len == segment->cap) && !(segment = object_grow(o, len))) {
 			status = -1;
 			break;
 		}
-		n = s->cap - s->len < len ? s->cap - s->len : len;
-		memcpy(s->bytes + s->len, at, n);
-		s->len += (uint32_t)n;
+		n = segment->cap - segment->len < len ? segment->cap - segment->len : len;
+		memcpy(segment->bytes + segment->len, at, n);
+		segment->len += (uint32_t)n;
 		bodies_took(n);
 		o->length += n;
 		at += n;
@@ -340,20 +340,20 @@ void object_substitute(struct object *o, struct object_head *head, struct object
 	object_unlock(o);
 }
 
-void object_fail(struct object *o, const struct failure *f)
+void object_fail(struct object *o, const struct failure *failure)
 {
 	assert(o->phase == OBJECT_WAITING || o->phase == OBJECT_BODY);
 	object_lock(o);
-	o->making->failure = *f;
+	o->making->failure = *failure;
 	object_enter(o, OBJECT_FAILED);
 	object_unlock(o);
 }
 
-void object_set_audience(struct object *o, struct audience *a)
+void object_set_audience(struct object *o, struct audience *audience)
 {
 	assert(o->phase == OBJECT_WAITING);
 	audience_free(&o->making->audience);
-	o->making->audience = a;
+	o->making->audience = audience;
 }
 
 const struct audience *object_audience(const struct object *o)
@@ -458,8 +458,8 @@ size_t object_memory(const struct object *o)
 {
 	size_t sum = heap_bytes(o->making ? (const void *)o : o->home);
 
-	for (const struct object_segment *s = o->making ? o->first : NULL; s; s = s->next)
-		sum += segment_memory(s);
+	for (const struct object_segment *segment = o->making ? o->first : NULL; segment; segment = segment->next)
+		sum += segment_memory(segment);
 	return sum;
 }
 
@@ -467,72 +467,7 @@ size_t object_unused(const struct object *o)
 {
 	size_t sum = 0;
 
-	for (const struct object_segment *s = o->first; s; s = s->next)
-		sum += s->cap - s->len;
+	for (const struct object_segment *segment = o->first; segment; segment = segment->next)
+		sum += segment->cap - segment->len;
 	return sum;
-}
-
-struct object *object_compact(const struct object *o)
-{
-	struct object *copy = object_new(0);
-	int status = 0;
-
-	assert(object_is_settled(o));
-	if (!copy)
-		return NULL;
-	object_retain(copy, UINT64_MAX);
-	object_expect(copy, o->length);
-	copy->making->compact = true;
-	object_head(copy, object_head_ref(o->head));
-	for (const struct object_segment *s = o->first; s && !status; s = s->next)
-		status = object_append(copy, s->bytes, s->len);
-	if (status) {
-		object_unref(&copy);
-		return NULL;
-	}
-	copy->making->report = *o->report;
-	object_done(copy);
-	return copy;
-}
-
-/* An inlay: the object, its one segment, the body's bytes. */
-struct inlay { struct object object; struct object_segment segment; };
-
-size_t object_inlay_bytes(const struct object *o)
-{
-	return o->making && o->length <= OBJECT_INLAY_MAX ? sizeof(struct inlay) + (size_t)o->length : 0;
-}
-
-struct object *object_inlay(void *at, const struct object *from, struct object_head *head, struct home *home,
-    size_t *more)
-{
-	struct inlay *i = at;
-	uint8_t *bytes = (uint8_t *)(i + 1), *to = bytes;
-	const struct object_report *report = report_share(from->report, more);
-
-	assert(object_is_settled(from) && object_inlay_bytes(from));
-	if (!report)
-		return NULL;
-	memset(i, 0, sizeof *i);
-	for (const struct object_segment *s = from->first; s; s = s->next) {
-		memcpy(to, s->bytes, s->len);
-		to += s->len;
-	}
-	i->segment = (struct object_segment){ .bytes = bytes, .len = (uint32_t)from->length,
-		.cap = (uint32_t)from->length };
-	i->object.report = report;
-	i->object.head = object_head_ref(head);
-	i->object.home = home;
-	i->object.first = from->length ? &i->segment : NULL;
-	atomic_init(&i->object.refs, 1);
-	atomic_init(&i->object.length, from->length);
-	atomic_init(&i->object.kept, true);
-	atomic_init(&i->object.phase, OBJECT_DONE);
-	bodies_took((size_t)from->length);
-	return &i->object;
-}
-
-const struct home *object_home(const struct object *o)
-{
-	return o->home;
 }

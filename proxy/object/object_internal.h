@@ -1,4 +1,5 @@
-/* Owns what object.c (the life of an object, its writer), object_reader.c, object_segment.c and object_gzip.c share. */
+/* Owns what object.c (the life of an object, its writer), object_reader.c, object_segment.c, object_copy.c
+ * and object_gzip.c share. */
 #ifndef UTFEED_PROXY_OBJECT_OBJECT_INTERNAL_H
 #define UTFEED_PROXY_OBJECT_OBJECT_INTERNAL_H
 

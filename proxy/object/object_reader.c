@@ -126,25 +126,26 @@ static bool object_is_read_again(struct object *o, uint64_t offset)
 
 static int object_gather(struct object_reader *r, struct iovec *iov, int n, size_t max, bool pages, size_t *bytes)
 {
-	struct object_segment *s = r->at ? r->at : r->object->first;
+	struct object_segment *segment = r->at ? r->at : r->object->first;
 	int count = 0;
 
 	*bytes = 0;
 	if (r->expelled)               /* bytes it has not read may be gone */
 		return 0;
-	while (s && s->start + s->len <= r->offset && s->next)
-		s = s->next;
-	r->at = s;
-	for (; s && count < n && *bytes < max && (s->pages || !pages); s = s->next) {
-		size_t skip = r->offset > s->start ? (size_t)(r->offset - s->start) : 0, len = s->len - skip;
+	while (segment && segment->start + segment->len <= r->offset && segment->next)
+		segment = segment->next;
+	r->at = segment;
+	for (; segment && count < n && *bytes < max && (segment->pages || !pages); segment = segment->next) {
+		size_t skip = r->offset > segment->start ? (size_t)(r->offset - segment->start) : 0,
+		       len = segment->len - skip;
 
 		if (!len)
 			continue;
 		if (len > max - *bytes)
 			len = max - *bytes;
 		if (pages)
-			heap_sent(s->bytes);
-		iov[count].iov_base = s->bytes + skip;
+			heap_sent(segment->bytes);
+		iov[count].iov_base = segment->bytes + skip;
 		iov[count++].iov_len = len;
 		*bytes += len;
 	}

@@ -46,28 +46,29 @@ static size_t kept_room(const struct object *o, size_t at_hand, uint64_t rest)
 /* The rest of the last page belongs to it. */
 static struct object_segment *segment_of_pages(size_t room)
 {
-	struct object_segment *s = heap_take(HEAP_KEPT, sizeof *s);
+	struct object_segment *segment = heap_take(HEAP_KEPT, sizeof *segment);
 
-	if (!s)
+	if (!segment)
 		return NULL;
-	*s = (struct object_segment){ .bytes = heap_take(HEAP_KEPT, greater(room, HEAP_BLOCK_MAX + 1)),
+	*segment = (struct object_segment){ .bytes = heap_take(HEAP_KEPT, greater(room, HEAP_BLOCK_MAX + 1)),
 		.pages = true };
-	if (!s->bytes) {
-		heap_give(s);
+	if (!segment->bytes) {
+		heap_give(segment);
 		return NULL;
 	}
-	s->cap = (uint32_t)heap_bytes(s->bytes);
-	return s;
+	segment->cap = (uint32_t)heap_bytes(segment->bytes);
+	return segment;
 }
 
 static struct object_segment *segment_of_block(enum heap heap, size_t room)
 {
 	size_t bytes = heap_bytes_for(sizeof(struct object_segment) + room);
-	struct object_segment *s = heap_take(heap, bytes);
+	struct object_segment *segment = heap_take(heap, bytes);
 
-	if (s)
-		*s = (struct object_segment){ .bytes = (uint8_t *)(s + 1), .cap = (uint32_t)(bytes - sizeof *s) };
-	return s;
+	if (segment)
+		*segment = (struct object_segment){ .bytes = (uint8_t *)(segment + 1),
+			.cap = (uint32_t)(bytes - sizeof *segment) };
+	return segment;
 }
 
 struct object_segment *segment_new(const struct object *o, size_t at_hand)
@@ -75,42 +76,42 @@ struct object_segment *segment_new(const struct object *o, size_t at_hand)
 	uint64_t rest = o->making->expected > o->length ? o->making->expected - o->length : 0;
 	bool kept = object_is_retained(o);
 	size_t room = kept ? kept_room(o, at_hand, rest) : transit_room(o, at_hand, rest);
-	struct object_segment *s = NULL;
+	struct object_segment *segment = NULL;
 
 	if (room > SEGMENT_BYTES || (kept && o->length >= SEGMENT_BYTES))
-		s = segment_of_pages(room);
+		segment = segment_of_pages(room);
 	else
-		s = segment_of_block(kept ? HEAP_KEPT : HEAP_TRANSIT, room);
-	if (s)
-		s->start = o->length;
-	return s;
+		segment = segment_of_block(kept ? HEAP_KEPT : HEAP_TRANSIT, room);
+	if (segment)
+		segment->start = o->length;
+	return segment;
 }
 
-void segment_free(struct object_segment *s)
+void segment_free(struct object_segment *segment)
 {
-	if (s && s->pages)
-		heap_give(s->bytes);
-	heap_give(s);
+	if (segment && segment->pages)
+		heap_give(segment->bytes);
+	heap_give(segment);
 }
 
-void segment_trim(struct object_segment *s)
+void segment_trim(struct object_segment *segment)
 {
-	if (!s->pages)
+	if (!segment->pages)
 		return;
-	heap_trim(s->bytes, s->len);
-	s->cap = (uint32_t)heap_bytes(s->bytes);
+	heap_trim(segment->bytes, segment->len);
+	segment->cap = (uint32_t)heap_bytes(segment->bytes);
 }
 
-size_t segment_memory(const struct object_segment *s)
+size_t segment_memory(const struct object_segment *segment)
 {
-	return heap_bytes(s) + (s->pages ? heap_bytes(s->bytes) : 0);
+	return heap_bytes(segment) + (segment->pages ? heap_bytes(segment->bytes) : 0);
 }
 
 bool object_wants_pages(const struct object *o)
 {
-	const struct object_segment *s = o->first;
+	const struct object_segment *segment = o->first;
 
-	while (s && s->pages)
-		s = s->next;
-	return s && o->length >= PAGES_MIN_BYTES;
+	while (segment && segment->pages)
+		segment = segment->next;
+	return segment && o->length >= PAGES_MIN_BYTES;
 }

@@ -52,19 +52,13 @@ static bool has_directive(const struct http_msg *m, const char *directive)
 	return false;
 }
 
-/* Whether a response of this status carries the feed itself (RFC 9110 section 15.3). */
-static bool is_feed_status(int status)
-{
-	return status == 200 || status == 203;
-}
-
 enum verdict_reason response_untouched(const struct http_msg *m, bool normalise, bool respect_no_transform)
 {
 	if (m->status == 206)
 		return VREASON_PARTIAL;
 	if (!normalise)
 		return VREASON_DISABLED;
-	if (!is_feed_status(m->status))
+	if (m->status != 200 && m->status != 203)      /* others do not carry the feed itself (RFC 9110 section 15.3) */
 		return VREASON_STATUS;
 	if (respect_no_transform && has_directive(m, "no-transform"))
 		return VREASON_NO_TRANSFORM;
@@ -115,17 +109,17 @@ static bool keeps(enum header_response what, enum response_body body, enum respo
 }
 
 static void add_etag(struct text *t, struct slice upstream, int status, enum response_body body,
-    const struct response_settings *s)
+    const struct response_settings *settings)
 {
-	bool own = (body != RESPONSE_RAW || s->way == RESPONSE_FOREIGN) && !etag_is_valid(upstream);
+	bool own = (body != RESPONSE_RAW || settings->way == RESPONSE_FOREIGN) && !etag_is_valid(upstream);
 
 	if (!upstream.len)
 		return;
-	if (own || body == RESPONSE_NORMALISED || (status == 304 && s->etag_ours)) {
+	if (own || body == RESPONSE_NORMALISED || (status == 304 && settings->etag_ours)) {
 		struct text tag = { 0 };
 
-		etag_transform(&tag, upstream, s->etag_suffix);
-		if (tag.len && status == 304 && s->etag_gzip) {
+		etag_transform(&tag, upstream, settings->etag_suffix);
+		if (tag.len && status == 304 && settings->etag_gzip) {
 			tag.len--;
 			text_puts(&tag, ETAG_GZIP "\"");
 		}
@@ -165,32 +159,27 @@ static void add_status_line(struct text *t, int status)
 /* Content-Location names the URL at which the response was found, wherever the client does not know it: behind
  * redirects, and in the gateway, whose own URLs are no base for what a feed links to. There the origin's own field
  * counts first. */
-static void add_content_location(struct text *t, const struct http_msg *m, const struct response_settings *s)
+static void add_content_location(struct text *t, const struct http_msg *m, const struct response_settings *settings)
 {
 	struct slice own = http_msg_get(m, H_CONTENT_LOCATION);
 	bool found = m->status / 100 == 2 || m->status == 304;
 
-	if (s->url && (s->redirected || (s->way == RESPONSE_FOREIGN && found && !own.len)))
-		response_head_add_field(t, "Content-Location", s->url);
+	if (settings->url && (settings->redirected || (settings->way == RESPONSE_FOREIGN && found && !own.len)))
+		response_head_add_field(t, "Content-Location", settings->url);
 	else if (own.len)
 		response_head_add_line(t, "Content-Location", own);
 }
 
-/* Whether the client would resolve the field against another URL than the origin meant. */
-static bool is_led_astray(const struct http_field *f, const struct response_settings *s)
-{
-	return f->id == H_LOCATION && s->way == RESPONSE_FOREIGN && s->url;
-}
-
-/* Writes the URL that Location names, as the origin meant it; what cannot be read stays as it is. */
-static void add_location(struct text *t, struct slice value, const struct response_settings *s)
+/* Writes the URL that Location names, as the origin meant it, which the client would resolve against another URL. What
+ * cannot be read stays as it is. */
+static void add_location(struct text *t, struct slice value, const struct response_settings *settings)
 {
 	struct destination at = { .path = NULL }, to = { .path = NULL };
 	size_t start = t->len;
 	const char *why;
 
 	text_puts(t, "Location: ");
-	if (destination_from_url(&at, (struct slice){ s->url, strlen(s->url) }, &why) == DESTINATION_OK &&
+	if (destination_from_url(&at, (struct slice){ settings->url, strlen(settings->url) }, &why) == DESTINATION_OK &&
 	    location_follow(&to, &at, value, &why) == DESTINATION_OK) {
 		destination_url(t, &to);
 		text_puts(t, "\r\n");
@@ -203,61 +192,63 @@ static void add_location(struct text *t, struct slice value, const struct respon
 }
 
 /* The type of a normalised body. */
-static void add_own_type(struct text *t, struct slice type, const struct response_settings *s)
+static void add_own_type(struct text *t, struct slice type, const struct response_settings *settings)
 {
-	char *own = s->keeps_type ? media_type_relabel(type.at, type.len, normalise_charset(s->output)) : NULL;
+	const char *charset = normalise_charset(settings->output);
+	char *own = settings->keeps_type ? media_type_relabel(type.at, type.len, charset) : NULL;
 
-	t->failed |= s->keeps_type && !own;
-	response_head_add_field(t, "Content-Type", own ? own : normalise_content_type(s->output));
+	t->failed |= settings->keeps_type && !own;
+	response_head_add_field(t, "Content-Type", own ? own : normalise_content_type(settings->output));
 	free(own);
 }
 
 struct object_head *response_head_build(const struct http_msg *m, enum response_body body,
-    const struct response_settings *s)
+    const struct response_settings *settings)
 {
 	struct object_head *out = object_head_new();
 	struct text t = { 0 };
 	struct slice type = http_msg_get(m, H_CONTENT_TYPE), date = http_msg_get(m, H_DATE);
 	size_t before;
-	bool about_ours = m->status == 304 && s->etag_ours;
+	bool about_ours = m->status == 304 && settings->etag_ours;
 
 	add_status_line(&t, m->status);
 	if (date.len)
 		response_head_add_line(&t, "Date", date);
 	else
-		response_head_add_field(&t, "Date", s->date);
+		response_head_add_field(&t, "Date", settings->date);
 	for (uint32_t i = 0; i < m->n_fields; i++) {
-		const struct http_field *f = &m->fields[i];
-		struct slice name = http_field_name(m, f), value = http_field_value(m, f);
+		const struct http_field *field = &m->fields[i];
+		struct slice name = http_field_name(m, field), value = http_field_value(m, field);
 
-		if (f->hop ||
-		    !keeps(http_header_response((enum header_id)f->id), about_ours ? RESPONSE_NORMALISED : body,
-		        s->way))
+		if (field->hop ||
+		    !keeps(http_header_response((enum header_id)field->id), about_ours ? RESPONSE_NORMALISED : body,
+		        settings->way))
 			continue;
-		if (is_led_astray(f, s))
-			add_location(&t, value, s);
+		if (field->id == H_LOCATION && settings->way == RESPONSE_FOREIGN && settings->url)
+			add_location(&t, value, settings);
 		else
 			text_field(&t, name, value);
 	}
 	if (body == RESPONSE_NORMALISED)
-		add_own_type(&t, type, s);
+		add_own_type(&t, type, settings);
 	else if (type.len && !about_ours)
 		response_head_add_line(&t, "Content-Type", type);
 	if (body == RESPONSE_RAW && !about_ours)
 		response_head_add_all(&t, m, H_CONTENT_ENCODING, "Content-Encoding");
-	if (s->way == RESPONSE_FOREIGN)
+	if (settings->way == RESPONSE_FOREIGN)
 		text_puts(&t, RESPONSE_SANDBOX);
-	add_content_location(&t, m, s);
-	if ((s->varies || (s->gzip && (about_ours || body == RESPONSE_NORMALISED))) && !vary_covers_coding(m))
+	add_content_location(&t, m, settings);
+	if ((settings->varies || (settings->gzip && (about_ours || body == RESPONSE_NORMALISED))) &&
+	    !vary_covers_coding(m))
 		response_head_add_field(&t, "Vary", "Accept-Encoding");
 	before = t.len;
-	add_etag(&t, http_msg_get(m, H_ETAG), m->status, body, s);
+	add_etag(&t, http_msg_get(m, H_ETAG), m->status, body, settings);
 	if (out) {
-		out->gzip = body == RESPONSE_NORMALISED && s->gzip;
+		out->gzip = body == RESPONSE_NORMALISED && settings->gzip;
 		out->etag_end = t.len > before ? t.len - 3 : 0;      /* CRLF follows the quote */
 	}
 	response_head_add_all(&t, m, H_VIA, "Via");
-	http_msg_add_via(&t, m, s->via);
+	http_msg_add_via(&t, m, settings->via);
 	if (!out || !(out->bytes = text_take(&t, &out->len))) {
 		text_free(&t);
 		object_head_unref(&out);
@@ -270,13 +261,13 @@ struct object_head *response_head_build(const struct http_msg *m, enum response_
 }
 
 /* Whether user agents act on the field before the final head (HTML Living Standard, "process early hint headers"). */
-static bool is_hint(const struct http_msg *m, const struct http_field *f)
+static bool is_hint(const struct http_msg *m, const struct http_field *field)
 {
 	static const char *const hints[] = { "link", "content-security-policy", "referrer-policy" };
 
 	for (size_t i = 0; i < sizeof hints / sizeof *hints; i++)
-		if (slice_is(http_field_name(m, f), hints[i]))
-			return !f->hop;
+		if (slice_is(http_field_name(m, field), hints[i]))
+			return !field->hop;
 	return false;
 }
 

@@ -61,19 +61,20 @@ static void add_length(struct text *t, uint64_t n)
 }
 
 /* Never to HTTP/1.0, which has no chunks for a body whose length is not known. */
-bool sender_packs(const struct object_head *h, int64_t content_length, const struct sender_client *c)
+bool sender_packs(const struct object_head *head, int64_t content_length, const struct sender_client *client)
 {
-	return h->gzip && !h->no_body && c->gzip && !c->http_1_0 &&
-	    (content_length < 0 || content_length >= c->gzip_min);
+	return head->gzip && !head->no_body && client->gzip && !client->http_1_0 &&
+	    (content_length < 0 || content_length >= client->gzip_min);
 }
 
 /* Sets up gzip where the client gets it. Out of memory: the body goes out as it is. */
-static void sender_begin_gzip(struct sender *s, struct text *t, const struct object_head *h, int64_t content_length,
-    const struct sender_client *c)
+static void sender_begin_gzip(struct sender *s, struct text *t, const struct object_head *head, int64_t content_length,
+    const struct sender_client *client)
 {
-	if (!c->coded && (!sender_packs(h, content_length, c) || !(s->gzip = sender_gzip_new(c->gzip_effort))))
+	if (!client->coded && (!sender_packs(head, content_length, client) ||
+	    !(s->gzip = sender_gzip_new(client->gzip_effort))))
 		return;
-	s->etag_end = h->etag_end;
+	s->etag_end = head->etag_end;
 	text_puts(t, "Content-Encoding: gzip\r\n");
 }
 
@@ -83,28 +84,28 @@ void sender_end(struct sender *s)
 	sender_reset(s, NULL, 0);
 }
 
-bool sender_begin_response(struct sender *s, const struct object_head *h, int64_t content_length,
-    const struct sender_client *c)
+bool sender_begin_response(struct sender *s, const struct object_head *head, int64_t content_length,
+    const struct sender_client *client)
 {
-	bool keep = c->keep;
+	bool keep = client->keep;
 	struct text t;
 
-	sender_reset(s, h->bytes, h->len);
+	sender_reset(s, head->bytes, head->len);
 	t = frame_room(s);
-	sender_begin_gzip(s, &t, h, content_length, c);
+	sender_begin_gzip(s, &t, head, content_length, client);
 	if (content_length >= 0 && !s->gzip)
 		s->framing = FRAME_LENGTH;
 	else
-		s->framing = c->http_1_0 ? FRAME_CLOSE : FRAME_CHUNKED;
-	if (h->no_body)
+		s->framing = client->http_1_0 ? FRAME_CLOSE : FRAME_CHUNKED;
+	if (head->no_body)
 		s->framing = FRAME_NONE;
 	if (s->framing == FRAME_CLOSE)
 		keep = false;
 	s->closes = !keep;
-	s->trailer = s->framing == FRAME_CHUNKED && c->trailers;
-	if (c->verdict)
-		add_rule(&t, c->verdict);
-	text_puts(&t, c->lines);
+	s->trailer = s->framing == FRAME_CHUNKED && client->trailers;
+	if (client->verdict)
+		add_rule(&t, client->verdict);
+	text_puts(&t, client->lines);
 	s->left = s->framing == FRAME_LENGTH ? (uint64_t)content_length : 0;
 	if (s->framing == FRAME_LENGTH)
 		add_length(&t, s->left);
@@ -113,9 +114,10 @@ bool sender_begin_response(struct sender *s, const struct object_head *h, int64_
 		    s->trailer
 		        ? "Transfer-Encoding: chunked\r\nTrailer: X-Encoding-Rule\r\n"
 		        : "Transfer-Encoding: chunked\r\n");
-	text_puts(&t, !keep ? "Connection: close\r\n\r\n" : c->http_1_0 ? "Connection: keep-alive\r\n\r\n" : "\r\n");
+	text_puts(&t, !keep ? "Connection: close\r\n" : client->http_1_0 ? "Connection: keep-alive\r\n" : "");
+	text_puts(&t, "\r\n");
 	frame_put(s, &t);
-	if (c->head)
+	if (client->head)
 		s->framing = FRAME_NONE;
 	return keep;
 }
@@ -201,47 +203,48 @@ static int sender_gather_head(const struct sender *s, struct iovec *iov, size_t 
 }
 
 /* Adds pieces of the body behind those gathered already. */
-static void sender_gather_body(struct sender *s, bool splices, struct object_reader *reader, struct sender_pieces *p)
+static void sender_gather_body(struct sender *s, bool splices, struct object_reader *reader,
+    struct sender_pieces *pieces)
 {
 	uint64_t max = s->framing == FRAME_CLOSE || s->left > SENDER_WRITE_BYTES ? SENDER_WRITE_BYTES : s->left;
-	struct iovec *iov = p->iov + p->n;
-	int room = SENDER_IOV - p->n, n;
+	struct iovec *iov = pieces->iov + pieces->n;
+	int room = SENDER_IOV - pieces->n, n;
 
 	if (splices && !s->gzip && max >= SENDER_SPLICE_BYTES) {
-		n = object_peek_pages(reader, iov, room, max, &p->body);
-		if (p->body >= SENDER_SPLICE_BYTES) {
-			p->pages = true;
-			p->n += n;
+		n = object_peek_pages(reader, iov, room, max, &pieces->body);
+		if (pieces->body >= SENDER_SPLICE_BYTES) {
+			pieces->pages = true;
+			pieces->n += n;
 			return;
 		}
 	}
-	p->n += sender_peek(s, reader, iov, room, max, &p->body);
+	pieces->n += sender_peek(s, reader, iov, room, max, &pieces->body);
 }
 
 /* Gathers what can be written now: head, framing, body, in this order. */
-static void sender_gather(struct sender *s, bool splices, struct object_reader *reader, struct sender_pieces *p)
+static void sender_gather(struct sender *s, bool splices, struct object_reader *reader, struct sender_pieces *pieces)
 {
-	p->body = 0;
-	p->pages = false;
+	pieces->body = 0;
+	pieces->pages = false;
 	if (s->framing == FRAME_CHUNKED && !s->left && !s->ended)
 		sender_frame_chunk(s, reader);
-	p->n = sender_gather_head(s, p->iov, &p->head);
-	p->frame = s->frame_len - s->frame_sent;
-	if (p->frame)
-		p->iov[p->n++] = (struct iovec){ s->frame + s->frame_sent, p->frame };
-	p->n_copied = p->n;
+	pieces->n = sender_gather_head(s, pieces->iov, &pieces->head);
+	pieces->frame = s->frame_len - s->frame_sent;
+	if (pieces->frame)
+		pieces->iov[pieces->n++] = (struct iovec){ s->frame + s->frame_sent, pieces->frame };
+	pieces->n_copied = pieces->n;
 	if (s->framing == FRAME_CLOSE || (s->framing != FRAME_NONE && s->left))
-		sender_gather_body(s, splices, reader, p);
+		sender_gather_body(s, splices, reader, pieces);
 }
 
-static void sender_account(struct sender *s, struct object_reader *reader, size_t n, const struct sender_pieces *p)
+static void sender_account(struct sender *s, struct object_reader *reader, size_t n, const struct sender_pieces *pieces)
 {
-	size_t part = n < p->head ? n : p->head;
+	size_t part = n < pieces->head ? n : pieces->head;
 
 	s->bytes += n;
 	s->head_sent += part;
 	n -= part;
-	part = n < p->frame ? n : p->frame;
+	part = n < pieces->frame ? n : pieces->frame;
 	s->frame_sent += part;
 	n -= part;
 	if (s->frame_sent == s->frame_len)
@@ -271,21 +274,21 @@ static bool sender_is_complete_with(const struct sender *s, const struct object_
 	}
 }
 
-static size_t sender_bytes(const struct sender_pieces *p)
+static size_t sender_bytes(const struct sender_pieces *pieces)
 {
-	return p->head + p->frame + p->body;
+	return pieces->head + pieces->frame + pieces->body;
 }
 
-static ssize_t sender_put(const struct sender *s, struct conn *conn, struct sender_pieces *p, bool complete)
+static ssize_t sender_put(const struct sender *s, struct conn *conn, struct sender_pieces *pieces, bool complete)
 {
-	size_t bytes = sender_bytes(p);
+	size_t bytes = sender_bytes(pieces);
 	bool more = complete && s->closes;
 
-	if (s->gathers && complete && bytes <= SENDER_GATHER_BYTES && conn_cork(conn, p->iov, p->n))
+	if (s->gathers && complete && bytes <= SENDER_GATHER_BYTES && conn_cork(conn, pieces->iov, pieces->n))
 		return (ssize_t)bytes;
-	if (p->pages)
-		return conn_splice(conn, p->iov, p->n_copied, p->n, more);
-	return more ? conn_writev_more(conn, p->iov, p->n) : conn_writev(conn, p->iov, p->n);
+	if (pieces->pages)
+		return conn_splice(conn, pieces->iov, pieces->n_copied, pieces->n, more);
+	return more ? conn_writev_more(conn, pieces->iov, pieces->n) : conn_writev(conn, pieces->iov, pieces->n);
 }
 
 enum sender_result sender_write(struct sender *s, struct conn *conn, struct object_reader *reader)

@@ -18,15 +18,15 @@ struct sender_gzip {
 
 struct sender_gzip *sender_gzip_new(enum gzip_effort effort)
 {
-	struct sender_gzip *g = malloc(sizeof *g);
+	struct sender_gzip *gzip = malloc(sizeof *gzip);
 
-	if (!g)
+	if (!gzip)
 		return NULL;
-	g->dirty = g->finished = g->amid = false;
-	g->at = g->len = 0;
-	if (!(g->writer = gzip_writer_new(effort)))
-		sender_gzip_free(&g);
-	return g;
+	gzip->dirty = gzip->finished = gzip->amid = false;
+	gzip->at = gzip->len = 0;
+	if (!(gzip->writer = gzip_writer_new(effort)))
+		sender_gzip_free(&gzip);
+	return gzip;
 }
 
 void sender_gzip_free(struct sender_gzip **gp)
@@ -38,80 +38,80 @@ void sender_gzip_free(struct sender_gzip **gp)
 	*gp = NULL;
 }
 
-static bool gzip_step(struct sender_gzip *g, const uint8_t **in, size_t *in_len, enum gzip_flush flush)
+static bool gzip_step(struct sender_gzip *gzip, const uint8_t **in, size_t *in_len, enum gzip_flush flush)
 {
 	size_t n;
-	bool all = gzip_write(g->writer, in, in_len, flush, g->out + g->len, sizeof g->out - g->len, &n);
+	bool all = gzip_write(gzip->writer, in, in_len, flush, gzip->out + gzip->len, sizeof gzip->out - gzip->len, &n);
 
-	g->len += n;
+	gzip->len += n;
 	return all;
 }
 
 /* Compresses the bytes that the reader has, as far as out has room, and no more than a step. True: that was all the
  * reader has. */
-static bool gzip_take(struct sender_gzip *g, struct object_reader *r)
+static bool gzip_take(struct sender_gzip *gzip, struct object_reader *r)
 {
 	size_t bytes, left = GZIP_STEP_BYTES;
 	struct iovec iov[GZIP_IOV];
 	int n;
 
-	while (g->len < sizeof g->out && left) {
+	while (gzip->len < sizeof gzip->out && left) {
 		size_t used = 0;
 
 		if (!(n = object_peek(r, iov, GZIP_IOV, left, &bytes)))
 			return true;
-		for (int i = 0; i < n && g->len < sizeof g->out; i++) {
+		for (int i = 0; i < n && gzip->len < sizeof gzip->out; i++) {
 			const uint8_t *at = iov[i].iov_base;
 			size_t rest = iov[i].iov_len;
 
-			gzip_step(g, &at, &rest, GZIP_MORE);
+			gzip_step(gzip, &at, &rest, GZIP_MORE);
 			used += iov[i].iov_len - rest;
 		}
 		object_consume(r, used);
-		g->dirty |= used != 0;
+		gzip->dirty |= used != 0;
 		left -= used;
 	}
 	return false;
 }
 
 /* Goes on filling out, until it is full or has all there is at the moment. */
-static void gzip_fill(struct sender_gzip *g, struct object_reader *r)
+static void gzip_fill(struct sender_gzip *gzip, struct object_reader *r)
 {
 	const uint8_t *none = NULL;
 	bool done = object_phase(r->object) == OBJECT_DONE;        /* read before the bytes are taken */
-	bool all = gzip_take(g, r);
+	bool all = gzip_take(gzip, r);
 	size_t no_len = 0;
 
-	g->amid = !all && g->len < sizeof g->out;
-	if (!all || g->len == sizeof g->out)
+	gzip->amid = !all && gzip->len < sizeof gzip->out;
+	if (!all || gzip->len == sizeof gzip->out)
 		return;
 	if (done)
-		g->finished = g->finished || gzip_step(g, &none, &no_len, GZIP_FINISH);
-	else if (g->dirty)
-		g->dirty = !gzip_step(g, &none, &no_len, GZIP_FLUSH);
+		gzip->finished = gzip->finished || gzip_step(gzip, &none, &no_len, GZIP_FINISH);
+	else if (gzip->dirty)
+		gzip->dirty = !gzip_step(gzip, &none, &no_len, GZIP_FLUSH);
 }
 
-struct iovec sender_gzip_peek(struct sender_gzip *g, struct object_reader *r)
+struct iovec sender_gzip_peek(struct sender_gzip *gzip, struct object_reader *r)
 {
-	if (!g->amid && g->at == g->len)
-		g->at = g->len = 0;
-	if ((!g->len || g->amid) && !object_is_cut(r))
-		gzip_fill(g, r);
-	return (struct iovec){ g->out + g->at, g->amid ? 0 : g->len - g->at };
+	if (!gzip->amid && gzip->at == gzip->len)
+		gzip->at = gzip->len = 0;
+	if ((!gzip->len || gzip->amid) && !object_is_cut(r))
+		gzip_fill(gzip, r);
+	return (struct iovec){ gzip->out + gzip->at, gzip->amid ? 0 : gzip->len - gzip->at };
 }
 
-void sender_gzip_consume(struct sender_gzip *g, size_t bytes)
+void sender_gzip_consume(struct sender_gzip *gzip, size_t bytes)
 {
-	g->at += bytes;
-	assert(g->at <= g->len);
+	gzip->at += bytes;
+	assert(gzip->at <= gzip->len);
 }
 
-bool sender_gzip_is_amid(const struct sender_gzip *g)
+bool sender_gzip_is_amid(const struct sender_gzip *gzip)
 {
-	return g->amid;
+	return gzip->amid;
 }
 
-bool sender_gzip_ended(const struct sender_gzip *g)
+bool sender_gzip_ended(const struct sender_gzip *gzip)
 {
-	return g->finished && g->at == g->len;
+	return gzip->finished && gzip->at == gzip->len;
 }

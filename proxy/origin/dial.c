@@ -367,19 +367,15 @@ static void dial_on_timeout(struct timer *timer)
 	dial_fail(dial, error, details);
 }
 
-static const char *dial_ask_guard(struct dial *dial, const struct dial_target *target)
-{
-	const char *why = guard_check_name(target->guard, target->host, target->port, &dial->pass);
-
-	return why || !dial->parent ? why : guard_check_unresolved(target->guard, &dial->pass, target->host);
-}
-
 /* Why the name is refused before it is looked up. If a parent looks it up, nothing more is checked after this; the
  * parent may be on this machine. NULL: it is not refused. */
 static const char *dial_check_name(struct dial *dial, const struct dial_target *target)
 {
-	const char *why = target->guard ? dial_ask_guard(dial, target) : NULL;
+	const struct guard *guard = target->guard;
+	const char *why = guard ? guard_check_name(guard, target->host, target->port, &dial->pass) : NULL;
 
+	if (!why && dial->parent && guard)
+		why = guard_check_unresolved(guard, &dial->pass, target->host);
 	if (!why && dial->parent && own_sockets_have_host(target->host, target->port))
 		why = dial_own;
 	return why;

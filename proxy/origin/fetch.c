@@ -183,21 +183,17 @@ void fetch_abandon(struct fetch *f)
 	fetch_end(f);
 }
 
-static void fetch_look_for_readers(struct fetch *f)
-{
-	if (object_readers(f->object))
-		fetch_leave_alone(f);
-	else if (!fetch_goes_on_alone(f))
-		fetch_abandon(f);
-}
-
 static void fetch_on_task(struct task *task)
 {
 	struct fetch *f = container_of(task, struct fetch, task);
 	unsigned notes = atomic_exchange(&f->notes, 0);
 
-	if (notes & NOTE_LEFT && f->phase != FETCH_ENDED)
-		fetch_look_for_readers(f);
+	if (notes & NOTE_LEFT && f->phase != FETCH_ENDED) {
+		if (object_readers(f->object))
+			fetch_leave_alone(f);
+		else if (!fetch_goes_on_alone(f))
+			fetch_abandon(f);
+	}
 	if (f->phase == FETCH_ENDED) {
 		fetch_free(f);
 		return;

@@ -16,17 +16,12 @@ static bool fetch_rest_is_small(const struct fetch *f)
 	return f->received <= ALONE_BYTES && object_length(f->object) <= ALONE_BYTES;
 }
 
-static bool fetch_is_worth_it(const struct fetch *f)
-{
-	return f->phase >= FETCH_BODY ? object_is_retained(f->object) && fetch_rest_is_small(f) : f->request.lasting;
-}
-
 bool fetch_goes_on_alone(struct fetch *f)
 {
 	bool body = f->phase >= FETCH_BODY;
 	size_t *among = body ? &f->pool->n_alone : &f->pool->n_waiting;
 
-	if (!f->hooks.done || !fetch_is_worth_it(f))
+	if (!f->hooks.done || !(body ? object_is_retained(f->object) && fetch_rest_is_small(f) : f->request.lasting))
 		return false;
 	if (f->alone == among)
 		return true;

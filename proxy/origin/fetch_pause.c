@@ -42,13 +42,6 @@ static const enum fetch_pauses failure_pauses[FAILURE_COUNT] = {
 
 /* ---- asking ---- */
 
-static uint64_t fetch_number(void)
-{
-	static atomic_uint_fast64_t last;
-
-	return atomic_fetch_add_explicit(&last, 1, memory_order_relaxed) + 1;
-}
-
 static struct slice fetch_url(const struct fetch *f)
 {
 	return (struct slice){ f->url.bytes, f->url.len - 1 };
@@ -56,6 +49,7 @@ static struct slice fetch_url(const struct fetch *f)
 
 enum backoff_answer fetch_may_ask(struct fetch *f)
 {
+	static atomic_uint_fast64_t last;
 	struct backoff_terms terms = f->request.terms;
 	enum backoff_answer answer;
 
@@ -67,7 +61,7 @@ enum backoff_answer fetch_may_ask(struct fetch *f)
 	if (f->asked.id)
 		terms.url_interval_ms = 0;
 	else
-		f->asked.id = fetch_number();
+		f->asked.id = atomic_fetch_add_explicit(&last, 1, memory_order_relaxed) + 1;
 	answer = backoff_ask(f->pool->backoff, &f->asked, &terms, loop_now_ms(fetch_loop(f)), &f->failure);
 	f->asked.again |= answer != BACKOFF_WAIT;
 	return answer;

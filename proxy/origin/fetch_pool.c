@@ -69,12 +69,6 @@ static void fetch_drop(struct fetch *f)
 	free(f);
 }
 
-static bool fetch_is_small(const struct fetch *f)
-{
-	return f->url.cap <= FETCH_SPARE_TEXT && f->request_head.cap <= FETCH_SPARE_TEXT &&
-	    f->head.cap <= FETCH_SPARE_TEXT;
-}
-
 void fetch_free(struct fetch *f)
 {
 	struct fetch_pool *pool = f->pool;
@@ -90,7 +84,8 @@ void fetch_free(struct fetch *f)
 	fetch_request_free(&f->request);
 	free(f->pending);
 	assert(task_is_out(&f->task));
-	if (pool->n_spares == FETCH_SPARES || !fetch_is_small(f)) {
+	if (pool->n_spares == FETCH_SPARES || f->url.cap > FETCH_SPARE_TEXT ||
+	    f->request_head.cap > FETCH_SPARE_TEXT || f->head.cap > FETCH_SPARE_TEXT) {
 		fetch_drop(f);
 		return;
 	}

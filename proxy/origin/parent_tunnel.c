@@ -123,17 +123,6 @@ static void tunnel_read_http(struct parent_tunnel *tunnel)
 	}
 }
 
-/* Goes on after an answer that was right. False: the tunnel has failed. */
-static bool tunnel_say(struct parent_tunnel *tunnel)
-{
-	if (tunnel->request.failed) {
-		tunnel_fail(tunnel, FAILURE_PROXY_INTERNAL_ERROR, "out of memory");
-		return false;
-	}
-	tunnel_write(tunnel);
-	return true;
-}
-
 static void tunnel_read_socks(struct parent_tunnel *tunnel)
 {
 	for (;;) {
@@ -147,8 +136,11 @@ static void tunnel_read_socks(struct parent_tunnel *tunnel)
 		case SOCKS_MORE:
 			break;
 		case SOCKS_SAYS:
-			if (!tunnel_say(tunnel))
+			if (tunnel->request.failed) {
+				tunnel_fail(tunnel, FAILURE_PROXY_INTERNAL_ERROR, "out of memory");
 				return;
+			}
+			tunnel_write(tunnel);
 			break;
 		case SOCKS_OPEN:
 			tunnel->done(tunnel->arg, NULL);

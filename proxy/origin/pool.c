@@ -87,11 +87,6 @@ static void lease_enter(struct lease *lease, enum lease_phase phase)
 	lease->phase = phase;
 }
 
-static size_t pool_hash(const struct dial_target *target)
-{
-	return (hash_keyed(target->host, strlen(target->host)) + target->port) % POOL_BUCKETS;
-}
-
 static bool pool_same(const struct dial_target *a, const struct dial_target *b)
 {
 	return a->generation == b->generation && a->port == b->port && a->tls == b->tls && a->guard == b->guard &&
@@ -107,7 +102,7 @@ static struct pool_origin *pool_origin_get(struct pool *pool, const struct dial_
 
 	if (pool->latest && pool_same(&pool->latest->target, target))
 		return pool->latest;
-	bucket = &pool->buckets[pool_hash(target)];
+	bucket = &pool->buckets[(hash_keyed(target->host, strlen(target->host)) + target->port) % POOL_BUCKETS];
 	LIST_FOREACH(origin, bucket, link)
 		if (pool_same(&origin->target, target))
 			return pool->latest = origin;
