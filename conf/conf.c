@@ -69,7 +69,7 @@ static int settle_ways_in(const struct conf *conf, struct conf_error *error)
 int conf_settle(struct conf *conf, struct conf_error *error)
 {
 	if (conf_access_settle(conf, error) != 0 || settle_ways_in(conf, error) != 0 ||
-	    conf_redis_settle(conf, error) != 0 || conf_log_settle(conf, error) != 0 ||
+	    conf_redis_settle(conf, error) != 0 ||
 	    conf_intercept_settle(conf, error) != 0 ||
 	    conf_route_inherit(&conf->direct, conf, error) != 0 ||
 	    conf_route_inherit(&conf->by_url, conf, error) != 0)

@@ -85,7 +85,7 @@ struct conf_parent {
 	char *credentials;
 };
 
-/* A Redis or Valkey server, or one of syslog: by host, by path, or none where both are NULL. */
+/* A Redis or Valkey server: by host, by path, or none where both are NULL. */
 struct conf_redis {
 	char *host;                 /* without brackets */
 	bool ipv6;

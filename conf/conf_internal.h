@@ -230,9 +230,6 @@ void conf_redis_format(FILE *, const struct conf_row *, const void *redis);
 void conf_redis_clear(void *redis);
 int conf_redis_settle(const struct conf *, struct conf_error *);
 
-/* conf_log.c */
-int conf_log_settle(const struct conf *, struct conf_error *);
-
 /* conf_file.c. Every error is kept by conf_note_error(). The variables of envp are those that values may name. */
 void conf_file_read(struct conf *, const char *path, char *const *envp);
 /* Returns 0, or -1 with the first error that is kept of conf. */

@@ -1,4 +1,4 @@
-/* Owns the address of a Redis or syslog server as an option value, HOST:PORT or the path of a socket, and the check
+/* Owns the address of a Redis server as an option value, HOST:PORT or the path of a socket, and the check
  * that only one store is configured.
  * Must not know: what is stored there.
  * Invariant: no message has a part of the value: a URL given by mistake may have a password in it. */

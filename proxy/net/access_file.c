@@ -1,5 +1,5 @@
-/* Access lines in a file; see access_output.h. */
-#include "proxy/net/access_output.h"
+/* Access lines in a file; see access_file.h. */
+#include "proxy/net/access_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,24 +11,24 @@
 
 #include "proxy/base/log.h"
 
-enum { ACCESS_FILE_MODE = 0640 };
+enum { ACCESS_FILE_MODE = 0640, ACCESS_FILE_WAIT_MS = 1000 };
 
 struct access_file {
-	struct access_output base;
 	int fd;                        /* -1: not open */
 	bool torn;                     /* the latest line in the file is not whole */
 	bool failing;                  /* the latest write failed, which was logged */
 	char path[];
 };
 
-static int access_file_open(struct access_output *o)
+int access_file_open(struct access_file *f)
 {
-	struct access_file *f = (struct access_file *)o;
 	/* O_NONBLOCK: the path may be that of a named pipe, whose reader may be absent or slow. */
 	int fd = open(f->path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, ACCESS_FILE_MODE);
 
-	if (fd < 0)
+	if (fd < 0) {
+		log_error("access-log-file %s: %s", f->path, strerror(errno));
 		return -1;
+	}
 	if (f->fd >= 0)
 		close(f->fd);
 	f->fd = fd;
@@ -40,7 +40,7 @@ static bool access_file_waits(const struct access_file *f)
 {
 	struct pollfd p = { .fd = f->fd, .events = POLLOUT };
 
-	return errno == EINTR || (errno == EAGAIN && poll(&p, 1, ACCESS_OUTPUT_WAIT_MS) == 1);
+	return errno == EINTR || (errno == EAGAIN && poll(&p, 1, ACCESS_FILE_WAIT_MS) == 1);
 }
 
 /* Returns how many bytes were written; fewer than len: errno says why. */
@@ -69,9 +69,8 @@ static uint64_t access_file_lost(struct access_file *f, const char *lines, size_
 	return log_count_lines(lines + at, len - at);
 }
 
-static uint64_t access_file_write(struct access_output *o, const char *lines, size_t len)
+uint64_t access_file_write(struct access_file *f, const char *lines, size_t len)
 {
-	struct access_file *f = (struct access_file *)o;
 	size_t at;
 
 	if (f->torn && access_file_put(f, "\n", 1) != 1)
@@ -83,24 +82,22 @@ static uint64_t access_file_write(struct access_output *o, const char *lines, si
 	return 0;
 }
 
-static void access_file_free(struct access_output *o)
+struct access_file *access_file_new(const char *path)
 {
-	struct access_file *f = (struct access_file *)o;
-
-	if (f->fd >= 0)
-		close(f->fd);
-	free(f);
-}
-
-struct access_output *access_output_file(const char *path)
-{
-	static const struct access_output_ops ops = { access_file_open, access_file_write, access_file_free };
 	size_t size = strlen(path) + 1;
 	struct access_file *f = malloc(sizeof *f + size);
 
 	if (!f)
 		return NULL;
-	*f = (struct access_file){ .base = { &ops, f->path }, .fd = -1 };
+	*f = (struct access_file){ .fd = -1 };
 	memcpy(f->path, path, size);
-	return &f->base;
+	return f;
+}
+
+void access_file_free(struct access_file **fp)
+{
+	if (*fp && (*fp)->fd >= 0)
+		close((*fp)->fd);
+	free(*fp);
+	*fp = NULL;
 }

@@ -1,7 +1,6 @@
 /* The access log's queue and its thread; see access_sink.h. */
 #include "proxy/net/access_sink.h"
 
-#include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -10,10 +9,10 @@
 
 #include "conf/conf.h"
 #include "proxy/base/log.h"
-#include "proxy/net/access_output.h"
+#include "proxy/net/access_file.h"
 
 struct access_sink {
-	struct access_output *output;  /* the thread's alone, once it runs */
+	struct access_file *file;      /* the thread's alone, once it runs */
 	pthread_t thread;
 	bool running;                  /* it was started */
 	pthread_mutex_t lock;          /* guards the members up to lost; never held while anything is written */
@@ -21,7 +20,7 @@ struct access_sink {
 	char *queue, *spare;           /* ACCESS_SINK_BYTES each; the thread writes the spare one */
 	size_t len;                    /* in queue */
 	bool reopen, ending;
-	_Atomic uint64_t lost;         /* lines that the output did not take and no access_sink_put() has returned */
+	_Atomic uint64_t lost;         /* lines that the file did not take and no access_sink_put() has returned */
 };
 
 /* How many bytes of the lines fit, by whole lines. */
@@ -87,41 +86,22 @@ static struct access_batch access_sink_take(struct access_sink *s)
 static void *access_sink_run(void *arg)
 {
 	struct access_sink *s = arg;
-	struct access_output *o = s->output;
 	struct access_batch b;
 
 	do {
 		b = access_sink_take(s);
 		if (b.len)
-			atomic_fetch_add(&s->lost, o->ops->write(o, s->spare, b.len));
-		if (b.reopen && o->ops->open(o))
-			log_error("access log: %s cannot be opened anew: %s", o->name, strerror(errno));
+			atomic_fetch_add(&s->lost, access_file_write(s->file, s->spare, b.len));
+		if (b.reopen)
+			(void)!access_file_open(s->file);
 	} while (!b.last);
-	return NULL;
-}
-
-/* A file that cannot be opened is an error of the configuration; a syslog server may come later. */
-static struct access_output *access_sink_open(const struct conf *conf)
-{
-	bool file = *conf->access_log_file;
-	struct access_output *o =
-	    file ? access_output_file(conf->access_log_file) : access_output_syslog(&conf->access_log_syslog);
-
-	if (!o || !o->ops->open(o))
-		return o;
-	log_line(file ? LOG_LEVEL_ERROR : LOG_LEVEL_WARN, "%s %s: %s", file ? "access-log-file" : "access-log-syslog",
-	    o->name, strerror(errno));
-	if (!file)
-		return o;
-	o->ops->free(o);
 	return NULL;
 }
 
 /* Frees a sink whose thread does not run. */
 static void access_sink_drop(struct access_sink *s)
 {
-	if (s->output)
-		s->output->ops->free(s->output);
+	access_file_free(&s->file);
 	pthread_mutex_destroy(&s->lock);
 	pthread_cond_destroy(&s->news);
 	free(s->queue);
@@ -134,7 +114,7 @@ int access_sink_new(struct access_sink **sink, const struct conf *conf)
 	struct access_sink *s;
 
 	*sink = NULL;
-	if (!*conf->access_log_file && !conf->access_log_syslog.host && !conf->access_log_syslog.path)
+	if (!*conf->access_log_file)
 		return 0;
 	if (!(s = calloc(1, sizeof *s)))
 		return -1;
@@ -142,7 +122,8 @@ int access_sink_new(struct access_sink **sink, const struct conf *conf)
 	pthread_cond_init(&s->news, NULL);
 	s->queue = malloc(ACCESS_SINK_BYTES);
 	s->spare = malloc(ACCESS_SINK_BYTES);
-	if (!s->queue || !s->spare || !(s->output = access_sink_open(conf))) {
+	if (!s->queue || !s->spare || !(s->file = access_file_new(conf->access_log_file)) ||
+	    access_file_open(s->file)) {
 		access_sink_drop(s);
 		return -1;
 	}

@@ -1,10 +1,9 @@
-"""The access log as programs read it: json and combined, in a file, by syslog; redaction, traceparent, and what is lost."""
+"""The access log as programs read it: json and combined, in a file; redaction, traceparent, and what is lost."""
 import contextlib
 import json
 import os
 import re
 import signal
-import socket
 import stat
 import subprocess
 import time
@@ -236,8 +235,6 @@ def umask():
 
 @pytest.mark.parametrize("args, words", [
     (["--access-log-file", "/absent/folder/log"], "--access-log-file: /absent/folder/log: No such file or directory"),
-    (["--access-log-file", "/tmp/x", "--access-log-syslog", "/dev/log"], "access-log-syslog: access-log-file is set too"),
-    (["--access-log-syslog", "localhost"], "is neither a host with its port nor a path"),
     (["--log-format", "xml"], "allowed: text|json|combined"),
     (["--trace-allow", "nobody"], "trace-allow"),
 ])
@@ -258,26 +255,6 @@ def test_a_file_that_is_full(logging, origin):
     while not proxy.counters()["access_lost"] and time.monotonic() < until:
         proxy.through(origin, FEED, "/two")        # the next line brings the count
     assert proxy.counters()["access_lost"] >= 1
-
-
-@pytest.fixture(params=["unix", "udp"])
-def syslog(request, tmp_path):
-    """A syslog server: its socket and the option's value."""
-    family = socket.AF_UNIX if request.param == "unix" else socket.AF_INET
-    with socket.socket(family, socket.SOCK_DGRAM) as server:
-        server.bind(str(tmp_path / "log") if request.param == "unix" else ("127.0.0.1", 0))
-        server.settimeout(TIMEOUT)
-        yield server, server.getsockname() if request.param == "unix" else f"127.0.0.1:{server.getsockname()[1]}"
-
-
-def test_syslog(logging, origin, syslog):
-    """RFC 3164: local7.info, with the host's name to a server that may be elsewhere."""
-    server, at = syslog
-    proxy = logging("--access-log-syslog", at)
-    proxy.through(origin, FEED, "/one")
-    host = rb"\S+ " if ":" in at else b""
-    got = re.fullmatch(rb"<190>\w{3} [ \d]\d \d\d:\d\d:\d\d " + host + rb"utfeed\[(\d+)\]: (\{.*\})", server.recv(8192))
-    assert int(got[1]) == proxy.process.pid and schema.access_line(got[2] + b"\n")["url"] == "/one"
 
 
 def test_a_reader_that_stops_gets_whole_lines(start, origin, tmp_path):

@@ -198,6 +198,7 @@ def test_the_user_of_the_configuration_is_who_may(start, tmp_path, option, fine,
     (["--cache-bytes", "2m"], "cache-object-max: 6144 KiB is more than all of cache-bytes (2048 KiB)"),
     (["--cache-object-max", "1g"], "--cache-object-max: 1048576 KiB is more than all of cache-bytes"),
     (["--gateway-stale", "1h"], "--gateway-stale: a former name; its place is stale-if-error below [gateway]"),
+    (["--access-log-syslog", "/dev/log"], "--access-log-syslog: this option is gone, its value does not count; leave it out; standard output"),
     (["--feed-hints-max", "1h"], "--feed-hints-max: this option is gone, its value does not count; leave it out"),
 ])
 def test_what_works_but_may_not_be_meant_is_warned_of(start, args, word):

@@ -370,7 +370,7 @@ def test_a_home_is_not_opened_for_a_file_in_it(start, origin, intruder, tree):
     os.rename(log, at / "home" / "access.1")
     proxy.reload(REFUSED)
     assert f"sandbox: {config} {OUTSIDE}" in proxy.err.text() and proxy.get("/feed")["Via"] == "1.1 two"
-    proxy.says(f"access log: {log} cannot be opened anew: Permission denied")
+    proxy.says(f"access-log-file {log}: Permission denied")
     proxy.stop()
     assert (at / "home" / "access.1").read_text().count("/feed") >= 2, "lines go on to the former file"
 

@@ -146,7 +146,6 @@ static const struct { const char *name, *text, *formatted; } values[] = {
 	{ "access-log", "no", "off" },
 	{ "log-format", "JSON", "json" },
 	{ "access-log-file", "/var/log/utfeed/access.log", "/var/log/utfeed/access.log" },
-	{ "access-log-syslog", "[::1]:514", "[::1]:514" },
 	{ "trace-allow", "10.0.0.0/8", "10.0.0.0/8\n" },
 	{ "log-level", "warn", "warn" },
 	{ "admin-listen", "127.0.0.1:9180", "127.0.0.1:9180\n" },

@@ -1,9 +1,8 @@
-/* Owns the cases of proxy/net/access_sink.c and its outputs, with a named pipe or a socket of syslog that is read when the case says so.
+/* Owns the cases of proxy/net/access_sink.c and its file, which may be a named pipe that is read when the case says so.
  * Invariant: every line that was put is read as a whole, or counted as lost, once. */
 #include "proxy/net/access_sink.h"
 
 #include "conf/conf.h"
-#include "proxy/base/log.h"
 #include "tests/unit/unit.h"
 
 #include <fcntl.h>
@@ -11,9 +10,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 static char folder[] = "/tmp/utfeed-sink-XXXXXX";
@@ -164,55 +161,6 @@ static void nobody_reads(void)
 	unlink(path);
 }
 
-static int syslog_socket(const char *path)
-{
-	struct sockaddr_un un = { .sun_family = AF_UNIX };
-	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-
-	snprintf(un.sun_path, sizeof un.sun_path, "%s", path);
-	CU_ASSERT_EQUAL_FATAL(bind(fd, (struct sockaddr *)&un, sizeof un), 0);
-	return fd;
-}
-
-static void take_message(int fd, const char *want)
-{
-	char message[256] = "";
-	struct pollfd p = { .fd = fd, .events = POLLIN };
-	ssize_t n = poll(&p, 1, 20000) == 1 ? recv(fd, message, sizeof message - 1, 0) : -1;
-	const char *head_end;
-
-	CU_ASSERT_FATAL(n > 0);
-	/* <190>Nov  3 04:05:06 utfeed[17]: line */
-	CU_ASSERT(!strncmp(message, "<190>", 5) && message[8] == ' ' && message[11] == ' ' && message[14] == ':' && message[17] == ':');
-	CU_ASSERT(!strncmp(message + 20, " utfeed[", 8));
-	head_end = strstr(message, "]: ");
-	CU_ASSERT_PTR_NOT_NULL_FATAL(head_end);
-	CU_ASSERT_STRING_EQUAL(head_end + 3, want);
-}
-
-/* RFC 3164; the server may come after utfeed, and be started anew. */
-static void syslog_messages(void)
-{
-	char path[64];
-	struct access_sink *sink;
-	int fd;
-
-	log_set_level(LOG_LEVEL_ERROR);
-	sink = open_sink("access-log-syslog", in_folder(path, "syslog"));
-	fd = syslog_socket(path);
-	CU_ASSERT_EQUAL(access_sink_put(sink, "one\ntwo words\n", 14), 0);
-	take_message(fd, "one");
-	take_message(fd, "two words");
-	close(fd);
-	unlink(path);
-	fd = syslog_socket(path);
-	CU_ASSERT_EQUAL(access_sink_put(sink, "three\n", 6), 0);
-	take_message(fd, "three");
-	access_sink_free(&sink);
-	close(fd);
-	unlink(path);
-}
-
 static int make_folder(void)
 {
 	return mkdtemp(folder) ? 0 : -1;
@@ -227,8 +175,7 @@ static void cases(void)
 	reopened();
 	folder_is_absent();
 	nobody_reads();
-	syslog_messages();
 	rmdir(folder);
 }
 
-UNIT_SUITE(access_sink, { "lines reach their file or server, or are counted", cases })
+UNIT_SUITE(access_sink, { "lines reach their file, or are counted", cases })
