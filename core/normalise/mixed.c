@@ -298,11 +298,6 @@ int mixed_finish(struct mixed *m)
 	return held > 0 ? write_node(m, m->held, held, true) : 0;
 }
 
-bool mixed_is_between(const struct mixed *m)
-{
-	return m->held_len == 0 && !m->rest;
-}
-
 uint64_t mixed_malformed(const struct mixed *m)
 {
 	return m->malformed + decoder_malformed(m->strays) + (m->others ? decoder_malformed(m->others) : 0);

@@ -32,8 +32,6 @@ int mixed_set_other(struct mixed *, enum charset, const struct hints *, int says
 /* 0, what the sink returned, or -1 (out of memory) */
 int mixed_feed(struct mixed *, const uint8_t *, size_t len) __attribute__((warn_unused_result));
 int mixed_finish(struct mixed *) __attribute__((warn_unused_result));
-/* No node is open from a byte beyond ASCII on: what follows is read as if it stood alone. */
-bool mixed_is_between(const struct mixed *);
 /* Sequences replaced by U+FFFD, and, in nodes of UTF-8, stray bytes read as another charset. */
 uint64_t mixed_malformed(const struct mixed *);
 /* Nodes read as another charset than UTF-8. */

@@ -15,8 +15,6 @@
 #include "core/evidence/sniff.h"
 #include "core/memory/spares.h"
 #include "core/normalise/document.h"
-#include "core/normalise/passages.h"
-#include "core/normalise/recall.h"
 #include "core/normalise/recode.h"
 
 enum {
@@ -49,9 +47,7 @@ struct normaliser {
 	bool decided;
 	struct evidence evidence;
 	struct verdict verdict;
-	struct recall recall;
 	struct recode *recode;      /* NULL: the bytes are passed on, or nothing is decided */
-	struct passages passages;   /* of what recode is fed */
 	struct normalise_report report;
 };
 
@@ -75,7 +71,6 @@ static int write_out(void *arg, const uint8_t *bytes, size_t len)
 	struct normaliser *n = arg;
 
 	n->report.bytes_out += len;
-	recall_written(&n->recall, bytes, len);
 	return n->events.write(n->events.arg, bytes, len);
 }
 
@@ -98,7 +93,6 @@ struct normaliser *normaliser_new(const struct normalise_options *options, const
 	n->events = *events;
 	if (n->options.sniff_bytes == 0)
 		n->options.sniff_bytes = NORMALISE_SNIFF_BYTES;
-	n->recall.memory = options->memory;
 	evidence_labels(&n->evidence, options->http, options->content_type, options->content_type_len, options->forced);
 	n->evidence.unpacked = options->unpacked;
 	return n;
@@ -108,7 +102,6 @@ void normaliser_free(struct normaliser **n)
 {
 	if (*n) {
 		recode_free(&(*n)->recode);
-		recall_free(&(*n)->recall);
 		drop_held(*n);
 		spares_give((*n)->options.spares, *n, sizeof(**n));
 	}
@@ -185,15 +178,10 @@ static int normalise_judge(struct normaliser *n, bool complete, bool *ready)
 	*ready = last || (sniff != SNIFF_MORE && !n->weighs && !n->options.patient && evidence_is_settled(e));
 	if (!*ready)
 		return NORMALISE_OK;
-	if (last && recall_ask(&n->recall, &n->options, n->held, n->held_len, complete)) {
-		recall_verdict(&n->recall, e, &n->verdict);
-		return NORMALISE_OK;
-	}
 	evidence_finish(e);
 	if (policy_decide(n->options.policy, e, &n->verdict) != 0)
 		return NORMALISE_NO_MEMORY;
 	n->verdict.feed = sniff_is_feed(e);
-	recall_decided(&n->recall, e, &n->verdict);
 	return NORMALISE_OK;
 }
 
@@ -215,7 +203,7 @@ static unsigned repairs(const struct normaliser *n)
 
 	if (n->verdict.keeps_type)
 		return n->options.repairs & (REPAIR_BOM | REPAIR_DECLARATION);
-	return recall_repairs(&n->recall, n->options.repairs | (n->options.gateway ? REPAIR_GATEWAY : 0)) |
+	return n->options.repairs | (n->options.gateway ? REPAIR_GATEWAY : 0) |
 	    (strcmp(version, "1.1") == 0 ? REPAIR_XML_1_1 : 0) |
 	    (n->options.characters == CHARACTERS_REPLACE ? REPAIR_REPLACE_CONTROLS : 0);
 }
@@ -224,10 +212,9 @@ static int begin(struct normaliser *n)
 {
 	struct sink sink = { write_out, n };
 	struct verdict *v = &n->verdict;
-	const struct normalise_name *window;
 	int rc;
 
-	if (v->kind == VERDICT_CHARSET && !recall_is_same(&n->recall)) {
+	if (v->kind == VERDICT_CHARSET) {
 		n->recode =
 		    recode_new(v->charset, decoder_flags(n, v), repairs(n), n->options.output == OUTPUT_US_ASCII, sink,
 		        n->options.spares);
@@ -241,8 +228,6 @@ static int begin(struct normaliser *n)
 			v->named = NULL;
 		}
 		if (n->recode) {
-			n->passages =
-			    (struct passages){ .recode = n->recode, .sink = sink, .written = &n->report.bytes_out };
 			recode_set_base(n->recode, n->options.base);
 			recode_set_gateway(n->recode, n->options.gateway);
 			if (recode_set_other(n->recode, v->also, &n->evidence.hints, v->says_utf_8) != 0)
@@ -259,9 +244,6 @@ static int begin(struct normaliser *n)
 		n->state = NORM_PASS;
 	else
 		n->state = may_be_revised(n) ? NORM_ASCII : NORM_RECODE;
-	window = recall_window(&n->recall, &n->evidence);
-	if (window && n->state == NORM_RECODE)
-		passages_begin(&n->passages, n->recall.memory, window);
 	n->evidence.bytes = NULL;
 	return NORMALISE_OK;
 }
@@ -314,10 +296,9 @@ static int replay(struct normaliser *n)
 	n->held = NULL;
 	n->held_len = n->held_cap = 0;
 	n->lent = false;
-	recall_watch(&n->recall, held, len);
 	rc = is_well_formed(n) ? recode_text(n->recode, held, len) : stream(n, held, len);
 	if (!lent)
-		recall_take(&n->recall, held);
+		free(held);
 	return rc;
 }
 
@@ -383,7 +364,7 @@ static int stream(struct normaliser *n, const uint8_t *in, size_t len)
 			rc = write_out(n, in, len);
 			break;
 		case NORM_RECODE:
-			rc = passages_feed(&n->passages, in, len);
+			rc = recode_feed(n->recode, in, len);
 			break;
 		case NORM_ASCII:
 			rc = stream_ascii(n, in, len, &used);
@@ -400,26 +381,15 @@ static int stream(struct normaliser *n, const uint8_t *in, size_t len)
 	return rc;
 }
 
-/* Whether the held bytes are all of a feed that is known to come out as it goes in: there is nothing to look at. */
-static bool normalise_knows(struct normaliser *n, bool complete)
-{
-	return complete && n->weighs && recall_ask(&n->recall, &n->options, n->held, n->held_len, complete) &&
-	    recall_is_same(&n->recall);
-}
-
 /* Looks at the held bytes; where they are enough for a decision they are written. */
 static int normalise_look(struct normaliser *n, bool complete)
 {
 	bool ready = true;
-	int rc = NORMALISE_OK;
+	int rc;
 
-	if (normalise_knows(n, complete))
-		recall_verdict(&n->recall, &n->evidence, &n->verdict);
-	else {
-		evidence_look(&n->evidence, n->held, n->held_len, complete);
-		n->evidence.told = normalise_told(&n->options);
-		rc = normalise_judge(n, complete, &ready);
-	}
+	evidence_look(&n->evidence, n->held, n->held_len, complete);
+	n->evidence.told = normalise_told(&n->options);
+	rc = normalise_judge(n, complete, &ready);
 	if (rc)
 		return rc;
 	if (!ready) {
@@ -483,11 +453,6 @@ int normaliser_feed(struct normaliser *n, const uint8_t *in, size_t len)
 	return stop(n, rc || used == len ? rc : stream(n, in + used, len - used));
 }
 
-size_t normaliser_slice(const struct normaliser *n, const uint8_t *in, size_t len, size_t most)
-{
-	return passages_slice(&n->passages, in, len, most);
-}
-
 int normaliser_finish(struct normaliser *n)
 {
 	int rc = n->stopped;
@@ -496,15 +461,11 @@ int normaliser_finish(struct normaliser *n)
 		return rc;
 	if (n->state == NORM_HOLD)
 		rc = normalise_look(n, true);
-	if (rc == 0 && n->state == NORM_REWINDOW) {
+	if (rc == 0 && n->state == NORM_REWINDOW)
 		rc = replay_rewindow(n, true);
-	}
 	if (rc == 0 && n->recode)
 		rc = recode_finish(n->recode);
-	rc = stop(n, rc);
-	if (rc == 0)
-		recall_end(&n->recall, &n->report, n->recode && recode_was_prolog(n->recode, n->report.bytes_out));
-	return rc;
+	return stop(n, rc);
 }
 
 int normaliser_feed_last(struct normaliser *n, const uint8_t *in, size_t len)

@@ -20,8 +20,6 @@ const char *normalise_charset(enum normalise_output);
 /* What becomes of C0 controls that XML forbids; other forbidden characters become U+FFFD. */
 enum normalise_characters { CHARACTERS_DROP, CHARACTERS_REPLACE };
 
-struct normalise_memory;
-
 enum normalise_on_error { ON_ERROR_REJECT, ON_ERROR_PASS };
 
 struct spares;
@@ -47,7 +45,6 @@ struct normalise_options {
 	enum normalise_characters characters;
 	enum normalise_output output;
 	enum normalise_on_error on_error;
-	const struct normalise_memory *memory; /* of bodies decided on before, borrowed likewise; NULL: there is none */
 	struct spares *spares;              /* memory of the caller's thread, borrowed likewise; NULL: none */
 };
 
@@ -85,9 +82,6 @@ void normaliser_free(struct normaliser **);
 /* Takes all of in. NORMALISE_REJECTED: the policy ended in an error and on_error is REJECT (decided was called; nothing
  * written). */
 int normaliser_feed(struct normaliser *, const uint8_t *in, size_t len) __attribute__((warn_unused_result));
-/* How many of these bytes a caller should feed at once who wants to feed at most `most` of them, so that what came
- * before is found again. Neither count may be 0; nor is the answer. */
-size_t normaliser_slice(const struct normaliser *, const uint8_t *in, size_t len, size_t most);
 int normaliser_finish(struct normaliser *) __attribute__((warn_unused_result));
 /* Takes the last bytes and finishes. A body that comes by this call alone is judged where it is, not copied first. */
 int normaliser_feed_last(struct normaliser *, const uint8_t *in, size_t len) __attribute__((warn_unused_result));

@@ -182,32 +182,6 @@ bool recode_is_over(const struct recode *r)
 	return repair_is_over(r->repair);
 }
 
-bool recode_save(const struct recode *r, struct repair_state *s)
-{
-	bool between = r->mixed ? mixed_is_between(r->mixed) : r->charset == CS_UTF_8 && r->straight;
-
-	return between && !r->ascii && repair_save(r->repair, s);
-}
-
-void recode_restore(struct recode *r, const struct repair_state *s, size_t len)
-{
-	repair_restore(r->repair, s, len);
-}
-
-uint64_t recode_events(const struct recode *r)
-{
-	uint64_t events = recode_malformed(r) + recode_others(r) + recode_lost(r) + recode_led(r);
-
-	for (size_t i = 0; i < REPAIR_COUNT; i++)
-		events += recode_repairs(r)[i];
-	return events;
-}
-
-bool recode_was_prolog(const struct recode *r, uint64_t written)
-{
-	return !r->ascii && repair_was_prolog(r->repair, written);
-}
-
 uint64_t recode_malformed(const struct recode *r)
 {
 	return r->mixed ? mixed_malformed(r->mixed) : decoder_malformed(r->decoder);

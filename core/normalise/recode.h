@@ -11,7 +11,6 @@
 #include "core/decode/charset.h"
 #include "core/evidence/hints.h"
 #include "core/repair/repair.h"
-#include "core/repair/repair_state.h"
 
 struct recode;
 /* repairs: REPAIR_* bits. to_ascii: the output is US-ASCII with numeric references. spares: borrowed; NULL: none. NULL:
@@ -36,14 +35,6 @@ int recode_finish(struct recode *) __attribute__((warn_unused_result));
 void recode_leave_end(struct recode *);                             /* as repair_leave_end() */
 bool recode_is_over(const struct recode *);                        /* as repair_is_over() */
 
-/* As repair_save() and repair_restore(), where text in UTF-8 may come out as it goes in. */
-bool recode_save(const struct recode *, struct repair_state *) __attribute__((warn_unused_result));
-void recode_restore(struct recode *, const struct repair_state *, size_t len);
-/* How much was not written as it came: all that the other counts count. */
-uint64_t recode_events(const struct recode *);
-
-/* As repair_was_prolog(), of UTF-8 output. */
-bool recode_was_prolog(const struct recode *, uint64_t written);
 uint64_t recode_malformed(const struct recode *);
 uint64_t recode_others(const struct recode *);                      /* as mixed_others() */
 uint64_t recode_lost(const struct recode *);                        /* characters written as "_" in US-ASCII */

@@ -17,7 +17,6 @@
 #include "core/repair/repair_gateway.h"
 #include "core/repair/repair_lex.h"
 #include "core/repair/repair_prolog.h"
-#include "core/repair/repair_state.h"
 
 enum {
 	PROLOG_LOOK_FIRST = 256,        /* text held before the first look; doubled while there is no answer */
@@ -39,7 +38,6 @@ struct repair {
 	unsigned flags;
 	const char *encoding;
 	uint64_t counts[REPAIR_COUNT];
-	uint64_t body;                  /* bytes of text behind the prolog's repairs */
 
 	bool line_ends, next_line_lead; /* U+0085 is replaced; its first byte was the last one of a call */
 
@@ -75,7 +73,6 @@ static int body_feed(struct repair *r, const uint8_t *in, size_t len, bool final
 {
 	int rc = 0;
 
-	r->body += len;
 	if (r->doubles)
 		rc = repair_double(&r->undo[0], in, len, final);
 	else if (len > 0)
@@ -356,31 +353,6 @@ void repair_leave_end(struct repair *r)
 bool repair_is_over(const struct repair *r)
 {
 	return repair_lex_is_over(&r->lex);
-}
-
-/* There is no state to keep where a repair may look beyond the end of a token: for a URL that the gateway takes, or for
- * text that was encoded twice. */
-bool repair_save(const struct repair *r, struct repair_state *s)
-{
-	return r->lexed && !r->lex.gateway && !r->doubles && !r->line_ends && !r->in_prolog && r->characters.cut == 0 &&
-	    repair_lex_save(&r->lex, s);
-}
-
-void repair_restore(struct repair *r, const struct repair_state *s, size_t len)
-{
-	assert(r->lexed && !r->held);
-	r->in_prolog = false;
-	r->body += len;
-	repair_lex_restore(&r->lex, s);
-}
-
-bool repair_was_prolog(const struct repair *r, uint64_t written)
-{
-	uint64_t others = 0;
-
-	for (size_t i = 0; i < REPAIR_COUNT; i++)
-		others += REPAIR_PROLOG >> i & 1 ? 0 : r->counts[i];
-	return others == 0 && r->lex.led == 0 && written == r->body;
 }
 
 const uint64_t *repair_counts(const struct repair *r)

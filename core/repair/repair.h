@@ -78,9 +78,6 @@ int repair_finish(struct repair *) __attribute__((warn_unused_result));
 void repair_leave_end(struct repair *);
 /* The document has ended and so much was dropped behind it that no more need be fed: nothing will be written of it. */
 bool repair_is_over(const struct repair *);
-/* At the end: whether REPAIR_PROLOG was all that was repaired, so that the same text needs no other repair. written:
- * how many bytes the sink got. */
-bool repair_was_prolog(const struct repair *, uint64_t written);
 const uint64_t *repair_counts(const struct repair *);            /* REPAIR_COUNT of them */
 uint64_t repair_led(const struct repair *);                     /* URLs that were led through the gateway */
 const char *repair_name(enum repair_index);

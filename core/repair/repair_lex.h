@@ -90,10 +90,6 @@ void repair_lex_set_gateway(struct repair_lex *, const char *url);
 void repair_lex_leave_end(struct repair_lex *);
 /* final: the text ends with this call. 0, or what the sink returned, or -1 (out of memory) */
 int repair_lex(struct repair_lex *, const uint8_t *, size_t len, bool final) __attribute__((warn_unused_result));
-struct repair_state;
-/* As repair_save() and repair_restore(), of what is known here (repair_state.c). */
-bool repair_lex_save(const struct repair_lex *, struct repair_state *) __attribute__((warn_unused_result));
-void repair_lex_restore(struct repair_lex *, const struct repair_state *);
 /* More than TRAILING_MAX bytes behind the root were dropped. */
 bool repair_lex_is_over(const struct repair_lex *);
 

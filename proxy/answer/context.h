@@ -16,7 +16,6 @@ struct fetch_pool;
 struct fetch_timing;
 struct trace;
 struct guard;
-struct learned;
 struct loop;
 struct backoff;
 struct resolver;
@@ -32,7 +31,6 @@ struct request_context {
 	struct fetch_pool *fetches;
 	struct backoff *backoff;
 	struct cache *cache;           /* shared by all workers */
-	struct learned *learned;       /* this worker's; NULL: verdicts are not kept */
 	struct sweeper *sweeper;       /* this worker's */
 	struct feeds_seen *feeds;      /* shared by all workers; NULL: nobody looks at the list */
 	struct tls_set *tls;

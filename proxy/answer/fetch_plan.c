@@ -9,7 +9,6 @@
 #include "proxy/base/hash.h"
 #include "proxy/http/etag.h"
 #include "proxy/net/loop.h"
-#include "proxy/object/learned.h"
 #include "proxy/origin/fetch_timing.h"
 #include "proxy/settings/settings.h"
 #include "proxy/settings/tls_set.h"
@@ -86,7 +85,7 @@ static struct normalise_options plan_encoding(const struct request_context *ctx,
 	return (struct normalise_options){ .policy = policy, .forced = route->charset, .http = true,
 	    .sniff_bytes = ctx->conf->sniff_bytes,
 		.repairs = route->repair, .characters = route->characters,
-		.output = route->output, .on_error = route->on_error, .memory = learned_memory(ctx->learned) };
+		.output = route->output, .on_error = route->on_error };
 }
 
 /* Has the body's URLs lead through the gateway where they are to. -1: out of memory. */

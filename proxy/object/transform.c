@@ -347,13 +347,6 @@ static int transform_unpack(struct transform *s, const uint8_t *in, size_t len, 
 	}
 }
 
-size_t transform_slice(const struct transform *s, const uint8_t *in, size_t len)
-{
-	if (s->normaliser && !s->decode)
-		return normaliser_slice(s->normaliser, in, len, TRANSFORM_SLICE);
-	return len < TRANSFORM_SLICE ? len : TRANSFORM_SLICE;
-}
-
 enum transform_result transform_feed_ordinary(struct transform *s, const uint8_t *in, size_t len, size_t *used,
     struct failure *failure)
 {
@@ -362,7 +355,7 @@ enum transform_result transform_feed_ordinary(struct transform *s, const uint8_t
 	while (*used < len || s->output_pending) {
 		/* Before the decision bytes are only held, so they need not be cut into slices. */
 		bool slices = !s->undecided || s->decode || len - *used > s->options.encoding.sniff_bytes;
-		size_t n = slices ? transform_slice(s, in + *used, len - *used) : len - *used, took = n;
+		size_t n = slices && len - *used > TRANSFORM_SLICE ? TRANSFORM_SLICE : len - *used, took = n;
 		int r;
 
 		if (!s->undecided && object_full(s->object))
@@ -457,7 +450,7 @@ bool transform_feed_whole(struct transform *s, const uint8_t *in, size_t len, st
 	int r;
 
 	if (s->hold.state != HOLD_NONE)
-		return hold_feed_whole(s, in, len, failure, result);
+		return false;
 	if (s->peels && peel_feed_whole(s, in, len)) {
 		*result = transform_result(s, s->failed, failure);
 		return s->failed;

@@ -2,7 +2,7 @@
  * on as it came where nothing of it would be changed.
  * Must not know: how a body is changed.
  * Invariants: bytes of the origin's gzip go on only where all that they unpack to has been read and found to need
- * nothing, now or when the very same bytes came from the URL before; no more is held than the window of the decision or
+ * nothing; no more is held than the window of the decision or
  * HOLD_MOST, and unpacked TRANSFORM_HEADROOM times that; what is held for long counts among the bodies in memory.
  * Whatever is unusual goes the ordinary way, which judges it. */
 #include "proxy/object/transform_internal.h"
@@ -67,24 +67,6 @@ static bool hold_may_pass(const struct transform *s, uint64_t plain)
 	return plain >= s->options.gzip_min && content_coding_allows(&s->options.limits, s->hold.raw_size, plain);
 }
 
-/* Whether these bytes of gzip came before and went on as they are. */
-static bool hold_recall(struct transform *s, const uint8_t *raw)
-{
-	const struct normalise_memory *m = s->options.encoding.memory;
-	struct hold *h = &s->hold;
-	const struct normalise_learned *found;
-
-	if (!m || h->named)
-		return false;
-	normalise_name(m, &s->options.encoding, "gzip", true, raw, h->raw_size, &h->name);
-	h->named = true;
-	found = m->recall(m->arg, &h->name);
-	if (!found || !found->same || !hold_may_pass(s, found->bytes))
-		return false;
-	h->verdict = found->verdict;
-	return true;
-}
-
 /* Unpacks the body where it is simple and not too long. False: the ordinary way is to be gone. */
 static bool hold_unpack(struct transform *s)
 {
@@ -110,10 +92,6 @@ static int hold_choose(struct transform *s)
 {
 	struct hold *h = &s->hold;
 
-	if (hold_recall(s, h->raw)) {
-		h->state = HOLD_PASSES;
-		return 0;
-	}
 	if (!hold_unpack(s)) {
 		h->state = HOLD_REPLAYS;
 		return transform_open_ordinary(s);
@@ -150,10 +128,8 @@ static enum transform_result hold_read(struct transform *s, struct failure *fail
 	struct hold *h = &s->hold;
 
 	while (h->at < h->plain_len) {
-		size_t left = h->plain_len - h->at, n = left < HOLD_SLICE ? left : HOLD_SLICE;
-
-		if (!s->undecided)
-			n = transform_slice(s, h->plain + h->at, left);
+		size_t left = h->plain_len - h->at, most = s->undecided ? HOLD_SLICE : TRANSFORM_SLICE;
+		size_t n = left < most ? left : most;
 
 		if (!s->undecided && object_full(s->object))
 			return TRANSFORM_FULL;
@@ -247,37 +223,11 @@ bool hold_wrote(struct transform *s, const uint8_t *bytes, size_t len, int *fail
 	return *failed;
 }
 
-static int hold_pass(struct transform *s, const uint8_t *coded, size_t len)
-{
-	s->coded = true;
-	s->coded_len = len;
-	object_expect(s->object, len);
-	if (transform_head(s, &s->hold.verdict, RESPONSE_NORMALISED))
-		return -1;
-	return object_append(s->object, coded, len) ? transform_no_memory(s) : 0;
-}
-
-bool hold_feed_whole(struct transform *s, const uint8_t *in, size_t len, struct failure *failure,
-    enum transform_result *result)
-{
-	struct hold *h = &s->hold;
-
-	if (h->state != HOLD_COLLECTS || h->raw || len != h->raw_size || !hold_recall(s, in))
-		return false;
-	*result = transform_end(s, hold_pass(s, in, len), failure);
-	return true;
-}
-
 int hold_finish(struct transform *s)
 {
-	switch (s->hold.state) {
-	case HOLD_COLLECTS:
+	if (s->hold.state == HOLD_COLLECTS)
 		return transform_fail(s, FAILURE_HTTP_RESPONSE_INCOMPLETE, "compressed data ended too early");
-	case HOLD_PASSES:
-		return hold_pass(s, s->hold.raw, s->hold.raw_len);
-	default:
-		return 0;
-	}
+	return 0;
 }
 
 /* Whether nothing was counted: what needs a repair comes out as another text, but for what only the count shows. */
@@ -290,24 +240,18 @@ static bool hold_is_uneventful(const struct normalise_report *r)
 	return !n && !r->revised;
 }
 
-static void hold_learn(const struct transform *s)
-{
-	const struct normalise_memory *m = s->options.encoding.memory;
-	const struct hold *h = &s->hold;
-	const struct normalise_learned what = { .verdict = h->verdict, .bytes = h->plain_len, .same = true };
-
-	if (h->named)
-		m->keep(m->arg, &h->name, &what);
-}
-
 int hold_settle(struct transform *s)
 {
 	struct hold *h = &s->hold;
 
 	if (!h->watches || h->same != h->plain_len || !hold_is_uneventful(normaliser_report(s->normaliser)))
 		return hold_let_go(s);
-	hold_learn(s);
-	return hold_pass(s, h->raw, h->raw_len);
+	s->coded = true;
+	s->coded_len = h->raw_len;
+	object_expect(s->object, h->raw_len);
+	if (transform_head(s, &h->verdict, RESPONSE_NORMALISED))
+		return -1;
+	return object_append(s->object, h->raw, h->raw_len) ? transform_no_memory(s) : 0;
 }
 
 void hold_free(struct hold *h)

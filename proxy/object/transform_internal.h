@@ -4,7 +4,6 @@
 #define UTFEED_PROXY_OBJECT_TRANSFORM_INTERNAL_H
 
 #include "core/evidence/container.h"
-#include "core/normalise/memory.h"
 #include "proxy/object/transform.h"
 
 enum { TRANSFORM_SLICE = 16 * 1024, TRANSFORM_HEADROOM = 4 };
@@ -12,7 +11,6 @@ enum { TRANSFORM_SLICE = 16 * 1024, TRANSFORM_HEADROOM = 4 };
 enum hold_state {
 	HOLD_NONE,             /* the body is not held, or is no more */
 	HOLD_COLLECTS,         /* until all of it is in raw */
-	HOLD_PASSES,           /* raw is known to unpack to what would be made of it */
 	HOLD_READS,            /* plain has it unpacked, and goes through the normaliser */
 	HOLD_REPLAYS           /* raw goes the ordinary way */
 };
@@ -28,8 +26,6 @@ struct hold {
 	bool watches;
 	size_t same;
 	size_t counted;                /* bytes of raw and plain (bodies.h) */
-	bool named;                    /* name is that of the whole body, and was asked for */
-	struct normalise_name name;
 	struct verdict verdict;
 };
 
@@ -76,8 +72,6 @@ int transform_open_ordinary(struct transform *) __attribute__((warn_unused_resul
 int transform_open_normaliser(struct transform *) __attribute__((warn_unused_result));
 /* Takes bytes of the body as they are once its coding is undone. -1: the transform has failed. */
 int transform_plain(struct transform *, const uint8_t *, size_t len) __attribute__((warn_unused_result));
-/* How many of these bytes to take at once: TRANSFORM_SLICE at most. */
-size_t transform_slice(const struct transform *, const uint8_t *in, size_t len);
 /* What transform_feed() does with a body that is not held. */
 enum transform_result transform_feed_ordinary(struct transform *, const uint8_t *, size_t len, size_t *used,
     struct failure *);
@@ -107,8 +101,6 @@ int peel_give_up(struct transform *, size_t *used, size_t len) __attribute__((wa
 bool hold_begin(struct transform *);
 /* As transform_feed(), for a body that is held. */
 enum transform_result hold_feed(struct transform *, const uint8_t *, size_t len, size_t *used, struct failure *);
-/* As transform_feed_whole(). */
-bool hold_feed_whole(struct transform *, const uint8_t *, size_t len, struct failure *, enum transform_result *);
 /* At the end of the body: what is left to do before the normaliser finishes, and after it has. -1: the transform has
  * failed. */
 int hold_finish(struct transform *) __attribute__((warn_unused_result));

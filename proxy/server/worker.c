@@ -21,7 +21,6 @@
 #include "proxy/dns/resolve.h"
 #include "proxy/net/listener.h"
 #include "proxy/net/loop.h"
-#include "proxy/object/learned.h"
 #include "proxy/object/object.h"
 #include "proxy/origin/fetch.h"
 #include "proxy/origin/pool.h"
@@ -39,7 +38,6 @@ struct worker {
 	pthread_t thread;
 	struct loop *loop;
 	struct resolver *resolver;
-	struct learned *learned;       /* NULL: verdicts are not kept */
 	struct pool *connections;
 	struct fetch_pool *fetches;
 	struct client_pool *clients;
@@ -281,11 +279,9 @@ struct worker *worker_new(struct settings *settings, const struct worker_parts *
 	    !(w->connections = pool_new(w->loop, w->resolver)) ||
 	    !(w->fetches = fetch_pool_new(w->loop, w->connections, parts->backoff)))
 		goto fail;
-	if (conf->verdicts_kept && !(w->learned = learned_new((size_t)conf->verdicts_kept, loop_stats(w->loop))))
-		goto fail;
 	loop_count_turns(w->loop);
 	ctx = (struct request_context){ .worker = number, .loop = w->loop, .fetches = w->fetches,
-		.backoff = parts->backoff, .cache = parts->cache, .feeds = parts->feeds, .learned = w->learned,
+		.backoff = parts->backoff, .cache = parts->cache, .feeds = parts->feeds,
 		.resolver = w->resolver };
 	if (!(w->clients = client_pool_new(&ctx, worker_on_clients_changed, w)) ||
 	    !(w->greetings = greeting_pool_new(w->loop, &greetings)) ||
@@ -377,7 +373,6 @@ void worker_free(struct worker **wp)
 	fetch_pool_free(&w->fetches);
 	pool_free(&w->connections);
 	resolver_free(&w->resolver);
-	learned_free(&w->learned);
 	if (w->mail_event)
 		event_free(w->mail_event);
 	next = atomic_load(&w->next);

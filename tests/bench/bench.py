@@ -18,7 +18,6 @@ sys.modules["ssl"] = None           # http.client would load OpenSSL, and this p
 import chart
 import coded
 import hits
-import learned
 import micro
 import misses
 import misses2
@@ -28,6 +27,7 @@ import servers
 import stalls
 import store
 import tls
+import undeclared
 from drive import Setup
 
 PARTS = {part.__name__: part.run for part in (
@@ -35,7 +35,7 @@ PARTS = {part.__name__: part.run for part in (
     hits,
     misses,
     misses2,
-    learned,
+    undeclared,
     coded,
     stalls,
     store,

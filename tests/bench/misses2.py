@@ -18,6 +18,7 @@ BARS["jpeg"] = BARS["html"]
 SMOKE = (("feed", "2 KB", 16), ("jpeg", "200 KB", 16))
 LATER_SECONDS = 10
 GROWTH_MB = 4
+URLS = 1_000_000                    # no feed comes twice
 
 
 def what(kind, size, connections, layout):
@@ -39,7 +40,7 @@ def passing(setup, origin):
     for layout in layouts.LAYOUTS:
         for (kind, size, count), _, server in layouts.turns(setup, origin, contenders(setup), layout, rows(setup, layout)):
             drive.attempt(setup, server, lambda server=server, kind=kind, size=size: server.get(layouts.path(kind, size)))
-            options = "-c", count, "-N", layouts.requests(setup, size, count)
+            options = "-c", count, "-N", layouts.requests(setup, size, count), "-n", URLS
             figures = drive.attempt(
                 setup, server, lambda server=server, kind=kind, size=size, options=options: drive.run(setup, server, layouts.path(kind, size), *options))
             if figures:

@@ -1,6 +1,6 @@
 /* Owns the origin of `make bench`: every file of a folder from memory, head and body in one block, one thread, keep-alive.
- * Must not know: caches, feeds. Whoever asks with If-None-Match is told that it is as it was. FILE.head holds the field lines that FILE is sent with; a query is not looked at, so that one
- * file is as many objects as wanted. It costs so little that it can share a core with the load.
+ * Must not know: caches, feeds. Whoever asks with If-None-Match is told that it is as it was. FILE.head holds the field lines that FILE is sent with. A query makes one file as many objects as
+ * wanted: its number is written where the body has "?n=00000000", so that each body is another one. It costs so little that it can share a core with the load.
  * usage: origin PORT FOLDER */
 #include <dirent.h>
 #include <errno.h>
@@ -15,9 +15,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { FILES_MAX = 64, EVENTS = 64, REQUEST_MAX = 8192 };
+enum { FILES_MAX = 64, EVENTS = 64, REQUEST_MAX = 8192, DIGITS = 8, NUMBER_WITHIN = 4096 };
 
-struct file { char name[128]; char *block; size_t len; char *confirmed; size_t confirmed_len; };
+struct file { char name[128]; char *number; size_t width; char *block; size_t len; char *confirmed; size_t confirmed_len; };
 struct conn { int fd; bool waits; const char *sending; size_t at, len, have; char request[REQUEST_MAX]; };
 
 static struct file files[FILES_MAX];
@@ -50,6 +50,30 @@ static char *read_all(const char *folder, const char *name, const char *suffix, 
 	return bytes;
 }
 
+/* In the first packet of a body of this many bytes a character: what is being sent is not changed. */
+static char *find_number(char *body, size_t len, size_t width)
+{
+	static const char mark[] = "?n=00000000";
+	char wide[2 * sizeof mark] = "";
+
+	for (size_t i = 0; mark[i]; i++)
+		wide[i * width] = mark[i];
+	body = memmem(body, len < NUMBER_WITHIN ? len : NUMBER_WITHIN, wide, (sizeof mark - 2) * width + 1);
+	return body ? body + 3 * width : NULL;
+}
+
+static void write_number(const struct file *f, const char *request)
+{
+	const char *path = strchr(request, ' '), *query = path ? strpbrk(path + 1, "? \r\n") : NULL;
+	char digits[DIGITS + 1];
+
+	if (!f->number)
+		return;
+	snprintf(digits, sizeof digits, "%08u", query && *query == '?' ? (unsigned)strtoul(query + 1, NULL, 10) % 100000000 : 0);
+	for (size_t i = 0; i < DIGITS; i++)
+		f->number[i * f->width] = digits[i];
+}
+
 static void load_file(const char *folder, const char *name)
 {
 	struct file *f = &files[file_count];
@@ -64,6 +88,8 @@ static void load_file(const char *folder, const char *name)
 	head_len = (size_t)snprintf(f->block, room, "HTTP/1.1 200 OK\r\n%sContent-Length: %zu\r\n\r\n", fields, body_len);
 	memcpy(f->block + head_len, bytes, body_len);
 	f->len = head_len + body_len;
+	for (f->width = 2; f->width > 0 && !f->number; f->width -= !f->number)
+		f->number = find_number(f->block + head_len, body_len, f->width);
 	f->confirmed = malloc(room);
 	if (!f->confirmed)
 		fail(name);
@@ -130,6 +156,7 @@ static bool serve(struct conn *c, int poller)
 			const struct file *f = lookup(c->request);
 			bool same = f->confirmed && strcasestr(c->request, "\nif-none-match:") != NULL;
 
+			write_number(f, c->request);
 			c->sending = same ? f->confirmed : f->block;
 			c->len = same ? f->confirmed_len : f->len;
 			c->at = 0;

@@ -1,4 +1,5 @@
-"""Feeds to measure on: random words of real languages, the same on every run, in any encoding and size."""
+"""Feeds to measure on: random words of real languages, the same on every run, in any encoding and size. Each has a number, which the origin
+changes (origin.c)."""
 import collections
 import os
 import random
@@ -62,7 +63,7 @@ def feed(text, size):
     items = [item(rng, text.language, number) for number in range(ITEMS)]
     pairs = [(one.encode(text.codec), one.encode()) for one in items]
     title = sentence(rng, text.language, 4)
-    head = f'?>\n<rss version="2.0">\n <channel>\n  <title>{title}</title>\n  <link>https://news.example.com/</link>\n'
+    head = f'?>\n<rss version="2.0">\n <channel>\n  <title>{title}</title>\n  <link>https://news.example.com/?n=00000000</link>\n'
     tail = " </channel>\n</rss>\n"
     coded = [text.mark, (f'<?xml version="1.0" encoding="{text.declared}"' + head).encode(text.codec)]
     plain = [('<?xml version="1.0" encoding="UTF-8"' + head).encode()]

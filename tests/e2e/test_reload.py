@@ -93,7 +93,7 @@ WAITS = "a changed value needs a restart; the former one stays in force"
 @pytest.mark.parametrize("first, text, where", [
     ("", "cache-object-max = 2k\n", ["utfeed.conf:3: cache-object-max: " + WAITS]),
     ("", "workers = 3\ntls-listen = 127.0.0.1:0\n", ["utfeed.conf:3: workers: " + WAITS]),
-    ("", "cache-bytes = 2m\nverdicts-kept = 7\n", ["utfeed.conf:3: cache-bytes: " + WAITS, "utfeed.conf:4: verdicts-kept: " + WAITS]),
+    ("", "cache-bytes = 2m\nlisten-mode = 0600\n", ["utfeed.conf:3: cache-bytes: " + WAITS, "utfeed.conf:4: listen-mode: " + WAITS]),
     ("", "cache-lmdb = /nowhere/x\nhosts-file = /nowhere/y\n", ["utfeed.conf:3: cache-lmdb: " + WAITS, "utfeed.conf:4: hosts-file: " + WAITS]),
     ("cache-object-max = 2k\n", "", ["utfeed.conf:3: cache-object-max: is not given any more, which needs a restart"]),
     ("resolver = 127.0.0.1\n", "resolver = 127.0.0.2:53\nuser = nobody\n", ["utfeed.conf:3: resolver: " + WAITS, "utfeed.conf:4: user: " + WAITS]),

@@ -160,7 +160,7 @@ def test_streamed(start, origin, size):
 
 
 def test_a_feed_that_comes_again_as_it_was(start, origin, site):
-    """Its verdict is known, and that it needs no repair (verdicts-kept): its URLs are led all the same, each time by the name that is asked for."""
+    """Its URLs are led all the same, each time by the name that is asked for."""
     site["*"] = feed("Cache-Control: no-store")
     site["/none"] = page("Cache-Control: no-store", body=b"<rss><link>https://a.test/</link></rss>", kind=RSS)
     proxy = start(origin, *ON, "--cache", "on")

@@ -1,21 +1,20 @@
 /* Owns the fuzz target of core/normalise/normalise.c. Input: a byte each for policy and switches, output and window, cut, more switches; a Content-Type
  * up to a line feed; then the body.
  * Invariants: a recoded body is valid UTF-8 (US-ASCII where asked for); output, verdict and report do not depend on the cut; the
- * decision comes once and before the first byte; what is untouched is untouched; a body that is recalled, and one whose window is and whose passages are, comes out as before;
+ * decision comes once and before the first byte; what is untouched is untouched;
  * by default what comes out, read again, comes out as it is; what is UTF-8 and labelled so comes out as it is, and beside strays each node does that is
  * well-formed. */
 #include "core/normalise/normalise.h"
 #include "core/repair/repair_tag.h"
 #include "core/text/utf8.h"
 #include "tests/unit/aligned.h"
-#include "tests/unit/memory.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum { HEAD_BYTES = 5, PASSAGE = 16, LABELLED_MAX = 2048 };
+enum { HEAD_BYTES = 5, LABELLED_MAX = 2048 };
 
 struct seen {
 	int rc;
@@ -116,28 +115,6 @@ static void check_same(const struct seen *a, const struct seen *b)
 		check(memcmp(&a->report, &b->report, sizeof(a->report)) == 0);
 }
 
-/* The body is known, and then another one comes that differs in one byte. */
-static void check_other(const struct normalise_options *known, const uint8_t *data, size_t size, size_t step)
-{
-	struct normalise_options o = *known;
-	struct seen plain = { 0 }, other = { 0 };
-	uint8_t *changed;
-
-	if (size == 0)
-		return;
-	changed = malloc(size);
-	check(changed != NULL);
-	memcpy(changed, data, size);
-	changed[(size - 1) - step % size] ^= (uint8_t)(1u << step % 8);
-	run(&other, &o, changed, size, step);
-	o.memory = NULL;
-	run(&plain, &o, changed, size, size + 1);
-	check_same(&plain, &other);
-	free(changed);
-	free(plain.out);
-	free(other.out);
-}
-
 /* By default, with the Content-Type that the answer has; one that kept its own is left out. Longer bodies may have tags that are not read as a
  * whole. */
 static void check_again(const struct normalise_options *given, const uint8_t *data, size_t size)
@@ -189,8 +166,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const size_t windows[] = { 0, 16, 64, 2000 };
 	struct normalise_options o = { 0 };
-	struct seen whole = { 0 }, cut = { 0 }, last = { 0 }, recalled;
-	struct one_body memory;
+	struct seen whole = { 0 }, cut = { 0 }, last = { 0 };
 	const uint8_t *line;
 	size_t step;
 
@@ -223,19 +199,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	check_same(&whole, &cut);
 	run_last(&last, &o, data, size);
 	check_same(&whole, &last);
-	one_body_begin_passages(&memory, PASSAGE);
-	o.memory = &memory.memory;
-	for (unsigned i = 0; i < 4; i++) {
-		recalled = (struct seen){ 0 };
-		run(&recalled, &o, data, size, i % 2 ? size + 1 : step);
-		check_same(&whole, &recalled);
-		check(memory.recalled == (memory.keeps > 0) * i);
-		free(recalled.out);
-	}
-	check_other(&o, data, size, step);
 	check_again(&o, data, size);
 	check_labelled(&o, data, size);
-	one_body_end(&memory);
 	free(whole.out);
 	free(cut.out);
 	free(last.out);

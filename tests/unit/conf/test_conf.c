@@ -107,7 +107,6 @@ static const struct { const char *name, *text, *formatted; } values[] = {
 	{ "client-policy", "any", "any" },
 	{ "on-error", "pass", "pass" },
 	{ "sniff-bytes", "4096", "4k" },
-	{ "verdicts-kept", "0", "0" },
 	{ "repair", "-characters,-references", "bom,junk,declaration,line-ends,entities,ampersands,tags,end,trailing" },
 	{ "rewrite", "Enclosures", "enclosures" },
 	{ "gateway-url", "http://[::1]:8080/a//", "http://[::1]:8080/a" },

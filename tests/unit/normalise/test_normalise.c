@@ -5,7 +5,6 @@
 #include "core/normalise/normalise.h"
 #include "core/text/cpu.h"
 #include "core/text/utf8.h"
-#include "tests/unit/memory.h"
 #include "tests/unit/unit.h"
 
 #include <dirent.h>
@@ -112,23 +111,6 @@ static bool same(const struct seen *a, const struct seen *b)
 	    memcmp(a->out, b->out, a->len) == 0;
 }
 
-/* With a memory, and once more when it knows the body. */
-static void run_again(const struct seen *whole, const char *rule, const struct normalise_options *options, const char *in, size_t len)
-{
-	static struct seen again;
-	struct normalise_options o = *options;
-	struct one_body memory;
-
-	one_body_begin(&memory);
-	o.memory = &memory.memory;
-	for (int i = 0; i < 2; i++) {
-		run(&again, &o, in, len, 0, len + 1);
-		UNIT_ROW(same(whole, &again), "%s, %s: %s %.*s", rule, i ? "recalled" : "remembered", again.rule, (int)again.len, again.out);
-	}
-	UNIT_ROW(memory.recalled == (memory.keeps > 0), "%s: kept %u, recalled %u", rule, memory.keeps, memory.recalled);
-	one_body_end(&memory);
-}
-
 /* The whole run into *whole; every cut must give the same. */
 static void run_cuts(struct seen *whole, const char *rule, const struct normalise_options *o, const char *in, size_t len)
 {
@@ -138,7 +120,6 @@ static void run_cuts(struct seen *whole, const char *rule, const struct normalis
 	run(whole, o, in, len, 0, len + 1);
 	UNIT_ROW(whole->decided == 1 && !whole->early && whole->report.bytes_in <= len, "%s", rule);
 	UNIT_ROW(whole->rc != 0 || whole->report.bytes_out == whole->len, "%s", rule);
-	run_again(whole, rule, o, in, len);
 	run(&part, o, in, len, 0, 1);
 	UNIT_ROW(same(whole, &part) || whole->rc, "%s, byte by byte: %s %.*s", rule, part.rule, (int)part.len, part.out);
 	run_last(&part, *o, in, len, 0);

@@ -2,7 +2,6 @@
  * Must not know: policies' rules. Invariant: what arrives is the same text, or the same failure, wherever the body is cut and however
  * little room the object has; gzip goes on only whole and only where it unpacks to that text. */
 #include "proxy/coding/gzip_whole.h"
-#include "tests/unit/memory.h"
 #include "tests/unit/transforms.h"
 
 #define COUNT(rows) (sizeof(rows) / sizeof((rows)[0]))
@@ -310,75 +309,6 @@ static void long_bodies(void)
 			}
 }
 
-/* ---- what was learned of one ---- */
-
-static struct outcome ask(const struct bytes *gzip, const struct transform_options *options, bool whole)
-{
-	char fields[TRANSFORMS_HEAD_MAX];
-
-	fields_for(fields, "application/xml", gzip->len);
-	return run(fields, options, false, gzip, 0, whole ? 0 : 100, 1 << 20);
-}
-
-static void learned(void)
-{
-	struct bytes gzip = gzip_of(LONG_FEED, sizeof(LONG_FEED) - 1, PLAIN), other = gzip_of(LONG_FEED, sizeof(LONG_FEED) - 1, PLAIN);
-	struct transform_options options = options_for(true);
-	struct outcome first, again, lie;
-	struct one_body memory;
-
-	one_body_begin(&memory);
-	options.encoding.memory = &memory.memory;
-	first = ask(&gzip, &options, false);
-	again = ask(&gzip, &options, false);
-	CU_ASSERT(first.coded && again.coded && strcmp(first.head, again.head) == 0 && first.body.len == again.body.len);
-	UNIT_ROW(memory.recalled == 1 && memory.what.bytes == sizeof(LONG_FEED) - 1, "recalled %u, %llu bytes", memory.recalled,
-		(unsigned long long)memory.what.bytes);
-	lie = ask(&gzip, &options, true);
-	CU_ASSERT(lie.coded && memory.recalled == 2 && strcmp(first.head, lie.head) == 0 && first.body.len == lie.body.len);
-	free(lie.body.at);
-	/* Another URL, another type, other limits: what is known does not count */
-	options.encoding.base = "http://example.org/other";
-	lie = ask(&gzip, &options, true);
-	CU_ASSERT(memory.recalled == 2 && lie.coded);
-	free(lie.body.at);
-	options.gzip_min = sizeof(LONG_FEED);
-	lie = ask(&gzip, &options, true);
-	CU_ASSERT(!lie.coded && lie.result == TRANSFORM_OK);
-	free(lie.body.at);
-	options.gzip_min = 0;
-	options.limits.max = sizeof(LONG_FEED) - 2;
-	lie = ask(&gzip, &options, true);
-	CU_ASSERT(!lie.coded && lie.result == TRANSFORM_FAILED);
-	free(lie.body.at);
-	options.limits.max = 0;
-	/* The URL gives something else now: every byte of it counts */
-	for (size_t at = 0; at < other.len; at++)
-		for (unsigned bit = 0; bit < 8; bit += 3) {
-			struct transform_options plain = options;
-			struct outcome now, want;
-			unsigned recalled;
-
-			free(ask(&gzip, &options, true).body.at);
-			recalled = memory.recalled;
-			other.at[at] ^= (uint8_t)(1u << bit);
-			now = ask(&other, &options, bit != 3);
-			plain.takes_gzip = false;
-			plain.encoding.memory = NULL;
-			want = ask(&other, &plain, true);
-			UNIT_ROW(alike(&now, &want) && memory.recalled == recalled, "bit %u of byte %zu: %d, not %d; recalled %u, not %u", bit, at,
-				(int)now.result, (int)want.result, memory.recalled, recalled);
-			other.at[at] ^= (uint8_t)(1u << bit);
-			free(now.body.at);
-			free(want.body.at);
-		}
-	one_body_end(&memory);
-	free(first.body.at);
-	free(again.body.at);
-	free(gzip.at);
-	free(other.at);
-}
-
 /* ---- at random ---- */
 
 static uint32_t state = 1;
@@ -429,7 +359,6 @@ static void at_random(void)
 static void run_which(void) { transforms_with_loop(which); }
 static void run_lengths(void) { transforms_with_loop(lengths); }
 static void run_long(void) { transforms_with_loop(long_bodies); }
-static void run_learned(void) { transforms_with_loop(learned); }
 static void run_random(void) { transforms_with_loop(at_random); }
 
-UNIT_SUITE(hold, { "which", run_which }, { "lengths", run_lengths }, { "long bodies", run_long }, { "learned", run_learned }, { "at random", run_random })
+UNIT_SUITE(hold, { "which", run_which }, { "lengths", run_lengths }, { "long bodies", run_long }, { "at random", run_random })
