@@ -1,465 +1,500 @@
 /* From body bytes to object; see transform.h. */
 #include "proxy/object/transform_internal.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/memory/spares.h"
 #include "proxy/net/loop.h"
 
-int transform_fail(struct transform *s, enum failure_kind error, const char *details)
+/* Bits of what may follow each way in, and of the decisions that exist there; and of what may follow each decision. */
+#define IN(input) (1u << INPUT_##input)
+#define TO(decision) (1u << DECISION_##decision)
+#define ANY (~0u)
+static const struct { unsigned next, decisions; } transform_inputs[] = {
+	[INPUT_ORDINARY] = { IN(PEELED) | IN(COLLECTED), ANY },
+	[INPUT_PEELED] = { IN(ORDINARY), TO(OPEN) },
+	[INPUT_COLLECTED] = { IN(COMPARED) | IN(READ) | IN(REPLAYED), TO(OPEN) },
+	[INPUT_COMPARED] = { IN(READ) | IN(PASSED), TO(OPEN) },
+	[INPUT_READ] = { 0, ANY },
+	[INPUT_REPLAYED] = { IN(ORDINARY), ANY },
+	[INPUT_PASSED] = { 0, TO(OPEN) | TO(TEXT) },
+};
+static const unsigned transform_decisions[] = {
+	[DECISION_OPEN] = TO(TEXT) | TO(UNTOUCHED) | TO(RAW),
+	[DECISION_TEXT] = 0,
+	[DECISION_UNTOUCHED] = 0,
+	[DECISION_RAW] = TO(UNTOUCHED),
+};
+
+void transform_set(struct transform *tr, enum transform_input input, enum transform_decision decision)
 {
-	if (!s->failed)
-		failure_set(&s->failure, error, "%s", details);
-	s->failed = true;
+	assert(input == tr->input || transform_inputs[tr->input].next >> input & 1);
+	assert(decision == tr->decision || transform_decisions[tr->decision] >> decision & 1);
+	assert(transform_inputs[input].decisions >> decision & 1);
+	tr->input = input;
+	tr->decision = decision;
+}
+
+int transform_fail(struct transform *tr, enum failure_kind error, const char *details)
+{
+	if (!tr->failure.error)
+		failure_set(&tr->failure, error, "%s", details);
 	return -1;
 }
 
-int transform_no_memory(struct transform *s)
+const struct failure *transform_failure(const struct transform *tr)
 {
-	return transform_fail(s, FAILURE_PROXY_INTERNAL_ERROR, "out of memory");
+	return &tr->failure;
 }
 
-static int transform_too_large(struct transform *s)
+int transform_no_memory(struct transform *tr)
 {
-	return transform_fail(s, FAILURE_HTTP_BODY_SIZE, "compressed data unpacks to too much");
+	return transform_fail(tr, FAILURE_PROXY_INTERNAL_ERROR, "out of memory");
 }
 
-static void transform_set_verdict(struct transform *s, const struct verdict *v, bool revised)
+static int transform_too_large(struct transform *tr)
+{
+	return transform_fail(tr, FAILURE_HTTP_BODY_SIZE, "compressed data unpacks to too much");
+}
+
+static void transform_set_verdict(struct transform *tr, const struct verdict *v, bool revised)
 {
 	char rule[VERDICT_FORMAT_MAX] = "";
 
-	object_set_verdict(s->object, v, revised);
+	object_set_verdict(tr->object, v, revised);
 	if (!log_is(LOG_LEVEL_DEBUG))
 		return;
 	verdict_format(v, rule, sizeof rule);
-	log_step(&s->options.id, "encoding: %s%s", rule, revised ? ", revised" : "");
+	log_step(&tr->options.id, "encoding: %s%s", rule, revised ? ", revised" : "");
 }
 
 /* About how long the body will be: of a charset of one byte a letter, up to twice what the origin says. */
-static void transform_expect(struct transform *s, const struct verdict *v)
+static void transform_expect(struct transform *tr, const struct verdict *v, enum response_body body)
 {
 	enum { ROOM_BYTES = 256 /* for another declaration and a few repairs */ };
 
-	if (!s->msg->has_length || s->decode || s->hold.state != HOLD_NONE)
+	if (!tr->msg->has_length || tr->decode || tr->input != INPUT_ORDINARY)
 		return;
-	if (s->body != RESPONSE_NORMALISED)
-		object_expect(s->object, s->msg->content_length);
-	else if (s->msg->content_length < UINT64_MAX / 4)
-		object_expect(s->object,
-		    s->msg->content_length * (v->charset == CS_UTF_8 ? 1 : 2) + ROOM_BYTES);
+	if (body != RESPONSE_NORMALISED)
+		object_expect(tr->object, tr->msg->content_length);
+	else if (tr->msg->content_length < UINT64_MAX / 4)
+		object_expect(tr->object,
+		    tr->msg->content_length * (v->charset == CS_UTF_8 ? 1 : 2) + ROOM_BYTES);
 }
 
-int transform_head(struct transform *s, const struct verdict *v, enum response_body body)
+int transform_head(struct transform *tr, const struct verdict *v, enum response_body body)
 {
 	struct object_head *head;
 
 	/* What is not to be touched cannot be judged. */
-	if (s->options.needs_feed && !v->feed && v->reason != VREASON_NO_TRANSFORM)
-		return transform_fail(s, FAILURE_NO_FEED, v->reason ? verdict_reason_name(v->reason) : "another root");
-	s->body = body;
-	s->undecided = false;
-	object_report(s->object)->normalised = body == RESPONSE_NORMALISED;
-	object_report(s->object)->decoded = body == RESPONSE_DECODED;
-	transform_set_verdict(s, v, false);
-	s->options.head.date = loop_http_date(s->options.loop);
-	if (!(head = response_head_build(s->msg, body, &s->options.head)))
-		return transform_no_memory(s);
-	if ((head->coded = s->coded))
-		head->content_length = (int64_t)s->coded_len;
-	transform_expect(s, v);
-	object_head(s->object, head);
+	if (tr->options.needs_feed && !v->feed && v->reason != VREASON_NO_TRANSFORM)
+		return transform_fail(tr, FAILURE_NO_FEED, v->reason ? verdict_reason_name(v->reason) : "another root");
+	transform_set(tr, tr->input, body == RESPONSE_NORMALISED ? DECISION_TEXT
+	    : body == RESPONSE_RAW && tr->keeps_raw              ? DECISION_RAW
+	                                                         : DECISION_UNTOUCHED);
+	object_report(tr->object)->normalised = body == RESPONSE_NORMALISED;
+	object_report(tr->object)->decoded = body == RESPONSE_DECODED;
+	transform_set_verdict(tr, v, false);
+	tr->options.head.date = loop_http_date(tr->options.loop);
+	if (!(head = response_head_build(tr->msg, body, &tr->options.head)))
+		return transform_no_memory(tr);
+	if ((head->coded = tr->input == INPUT_PASSED))
+		head->content_length = (int64_t)tr->pass.raw_len;
+	transform_expect(tr, v, body);
+	object_head(tr->object, head);
 	return 0;
 }
 
 static int transform_on_decided(void *arg, const struct verdict *v)
 {
-	struct transform *s = arg;
+	struct transform *tr = arg;
 	struct verdict coded;
+	bool unpacks;
 
-	if (hold_decided(s, v))
+	if (pass_waits(tr, v))
 		return 0;
-	s->options.head.keeps_type = v->keeps_type;
-	if (s->misnamed && v->kind == VERDICT_NONE) {
-		verdict_untouched(&coded, s->options.encoding.policy, VREASON_ENCODED);
+	tr->options.head.keeps_type = v->keeps_type;
+	if (tr->coding == CODING_UNKNOWN && v->kind == VERDICT_NONE) {
+		verdict_untouched(&coded, tr->options.encoding.policy, VREASON_ENCODED);
 		v = &coded;
 	}
 	if (v->kind == VERDICT_CHARSET)
-		return transform_head(s, v, RESPONSE_NORMALISED);
-	if (v->kind == VERDICT_ERROR && s->options.encoding.on_error == ON_ERROR_REJECT) {
-		transform_set_verdict(s, v, false);
-		return transform_fail(s, FAILURE_ENCODING, verdict_error_name(v->error));
+		return transform_head(tr, v, RESPONSE_NORMALISED);
+	if (v->kind == VERDICT_ERROR && tr->options.encoding.on_error == ON_ERROR_REJECT) {
+		transform_set_verdict(tr, v, false);
+		return transform_fail(tr, FAILURE_ENCODING, verdict_error_name(v->error));
 	}
-	s->bypass = true;
-	if (!s->unpacks)
-		return transform_head(s, v, RESPONSE_RAW);
-	if (!s->keep_raw)
-		return transform_head(s, v, RESPONSE_DECODED);
-	s->drop_output = true;
-	return transform_head(s, v, RESPONSE_RAW);
+	unpacks = tr->coding == CODING_KNOWN || tr->peeled;
+	return transform_head(tr, v, unpacks && !tr->keeps_raw ? RESPONSE_DECODED : RESPONSE_RAW);
 }
 
 static int transform_on_revised(void *arg, const struct verdict *v)
 {
-	struct transform *s = arg;
+	struct transform *tr = arg;
 
-	if (hold_let_go(s))
+	if (pass_let_go(tr))
 		return -1;
-	transform_set_verdict(s, v, true);
+	transform_set_verdict(tr, v, true);
 	return 0;
 }
 
 static int transform_on_write(void *arg, const uint8_t *bytes, size_t len)
 {
-	struct transform *s = arg;
-	int failed;
+	struct transform *tr = arg;
 
-	if (s->drop_output)
+	if (tr->decision == DECISION_RAW || (tr->input == INPUT_COMPARED && pass_is_same(tr, bytes, len)))
 		return 0;
-	if (hold_wrote(s, bytes, len, &failed))
-		return failed;
-	return object_append(s->object, bytes, len) ? transform_no_memory(s) : 0;
+	if (pass_let_go(tr))
+		return -1;
+	return object_append(tr->object, bytes, len) ? transform_no_memory(tr) : 0;
 }
 
 struct transform *transform_new(struct object *o, const struct http_msg *m, const struct transform_options *options)
 {
-	struct transform *s = spares_take(options->encoding.spares, sizeof *s);
+	struct transform *tr = spares_take(options->encoding.spares, sizeof *tr);
 
-	if (!s)
+	if (!tr)
 		return NULL;
-	s->object = o;
-	s->msg = m;
-	s->options = *options;
-	s->undecided = true;
-	return s;
+	tr->object = o;
+	tr->msg = m;
+	tr->options = *options;
+	return tr;
 }
 
 void transform_free(struct transform **sp)
 {
-	struct transform *s = *sp;
+	struct transform *tr = *sp;
 
-	if (!s)
+	if (!tr)
 		return;
-	content_coding_free(&s->decode);
-	normaliser_free(&s->normaliser);
-	free(s->raw);
-	hold_free(&s->hold);
-	spares_give(s->options.encoding.spares, s, sizeof *s);
+	content_coding_free(&tr->decode);
+	normaliser_free(&tr->normaliser);
+	free(tr->raw);
+	pass_free(&tr->pass);
+	spares_give(tr->options.encoding.spares, tr, sizeof *tr);
 	*sp = NULL;
 }
 
 /* Begins to undo the content coding, if it is one we know. That is done even for an untouched body if the client does
  * not take its coding. */
-static int transform_open_decode(struct transform *s, enum content_coding_kind coding)
+static int transform_open_decode(struct transform *tr)
 {
-	if (coding != CODING_KNOWN)
+	if (tr->coding != CODING_KNOWN)
 		return 0;
-	s->options.head.varies = true;
-	s->decode = content_coding_new(s->msg, &s->options.limits);
-	return s->decode ? 0 : transform_no_memory(s);
+	tr->options.head.varies = true;
+	tr->decode = content_coding_new(tr->msg, &tr->options.limits);
+	return tr->decode ? 0 : transform_no_memory(tr);
 }
 
 /* Content-Language in several fields tells no language, as it tells none where one field has several. */
-static void transform_tell_language(struct transform *s)
+static void transform_tell_language(struct transform *tr)
 {
-	struct slice language = http_msg_get(s->msg, H_CONTENT_LANGUAGE);
+	struct slice language = http_msg_get(tr->msg, H_CONTENT_LANGUAGE);
 
-	if (http_msg_count(s->msg, H_CONTENT_LANGUAGE) > 1)
+	if (http_msg_count(tr->msg, H_CONTENT_LANGUAGE) > 1)
 		language = (struct slice){ NULL, 0 };
-	s->options.encoding.content_language = language.at;
-	s->options.encoding.content_language_len = language.len;
+	tr->options.encoding.content_language = language.at;
+	tr->options.encoding.content_language_len = language.len;
 }
 
-int transform_open_normaliser(struct transform *s)
+int transform_open_normaliser(struct transform *tr)
 {
 	const struct normalise_events events = { .decided = transform_on_decided, .revised = transform_on_revised,
 		.write = transform_on_write,
-		.arg = s };
+		.arg = tr };
 
-	s->normaliser = normaliser_new(&s->options.encoding, &events);
-	if (!s->normaliser)
-		return transform_no_memory(s);
-	if (s->end_left)
-		normaliser_leave_end(s->normaliser);
+	tr->normaliser = normaliser_new(&tr->options.encoding, &events);
+	if (!tr->normaliser)
+		return transform_no_memory(tr);
+	if (tr->end_left)
+		normaliser_leave_end(tr->normaliser);
 	return 0;
 }
 
-int transform_open_ordinary(struct transform *s)
+int transform_open_ordinary(struct transform *tr)
 {
-	if (transform_open_decode(s, content_coding_kind(s->msg)) || transform_open_normaliser(s))
+	if (transform_open_decode(tr) || transform_open_normaliser(tr))
 		return -1;
 	/* A body that ends with the connection may be cut (RFC 9112 section 8); a coding has an end of its own. */
-	if (!s->msg->chunked && !s->msg->has_length && !s->decode)
-		normaliser_leave_end(s->normaliser);
+	if (!tr->msg->chunked && !tr->msg->has_length && !tr->decode)
+		normaliser_leave_end(tr->normaliser);
 	return 0;
 }
 
-static int transform_open(struct transform *s)
+static int transform_open(struct transform *tr)
 {
-	enum content_coding_kind coding = content_coding_kind(s->msg);
-	enum verdict_reason reason = response_untouched(s->msg, s->options.normalise, s->options.respect_no_transform);
-	bool bodyless = s->msg->status == 204 || s->msg->status == 304 || reason == VREASON_EMPTY;
-	struct slice type = http_msg_get(s->msg, H_CONTENT_TYPE);
-	bool takes = content_coding_accepted(s->msg, &s->options.client_codings);
+	const struct transform_options *options = &tr->options;
+	enum verdict_reason reason = response_untouched(tr->msg, options->normalise, options->respect_no_transform);
+	bool bodyless = tr->msg->status == 204 || tr->msg->status == 304 || reason == VREASON_EMPTY;
+	struct slice type = http_msg_get(tr->msg, H_CONTENT_TYPE);
+	bool takes = content_coding_accepted(tr->msg, &options->client_codings);
 	struct verdict v;
 
+	tr->coding = content_coding_kind(tr->msg);
 	if (reason != VREASON_NONE) {
-		verdict_untouched(&v, s->options.encoding.policy, reason);
+		verdict_untouched(&v, tr->options.encoding.policy, reason);
 		/* A part of a coded body cannot be decoded by itself. Decoding is a transformation (RFC 9110 section
 		 * 7.7), which no-transform forbids. */
 		if (!takes && !bodyless && reason != VREASON_PARTIAL && reason != VREASON_NO_TRANSFORM &&
-		    transform_open_decode(s, coding))
+		    transform_open_decode(tr))
 			return -1;
-		return transform_head(s, &v, s->decode ? RESPONSE_DECODED : RESPONSE_RAW);
+		return transform_head(tr, &v, tr->decode ? RESPONSE_DECODED : RESPONSE_RAW);
 	}
-	s->misnamed = s->options.encoding.unpacked = coding == CODING_UNKNOWN;
-	s->unpacks = coding == CODING_KNOWN;
-	s->options.head.varies |= s->unpacks;
-	s->keep_raw = s->unpacks && takes;
-	s->options.encoding.content_type = type.at;
-	s->options.encoding.content_type_len = type.len;
-	s->options.encoding.patient = s->options.needs_feed;
-	transform_tell_language(s);
-	if (hold_begin(s))
+	tr->options.encoding.unpacked = tr->coding == CODING_UNKNOWN;
+	tr->options.head.varies |= tr->coding == CODING_KNOWN;
+	tr->keeps_raw = tr->coding == CODING_KNOWN && takes;
+	tr->options.encoding.content_type = type.at;
+	tr->options.encoding.content_type_len = type.len;
+	tr->options.encoding.patient = tr->options.needs_feed;
+	transform_tell_language(tr);
+	if (pass_begin(tr))
 		return 0;
-	s->peels = peel_applies(s);
-	return s->peels ? 0 : transform_open_ordinary(s);
+	if (!peel_applies(tr))
+		return transform_open_ordinary(tr);
+	transform_set(tr, INPUT_PEELED, tr->decision);
+	return 0;
 }
 
-enum transform_result transform_result(struct transform *s, int failed, struct failure *failure)
+enum transform_result transform_result(struct transform *tr, int failed)
 {
-	if (failed || s->failed) {
-		if (!s->failed)
-			transform_no_memory(s);
-		*failure = s->failure;
-		return TRANSFORM_FAILED;
-	}
-	return TRANSFORM_OK;
+	if (!failed && !tr->failure.error)
+		return TRANSFORM_OK;
+	transform_no_memory(tr);       /* if nothing else was told */
+	return TRANSFORM_FAILED;
 }
 
-enum transform_result transform_start(struct transform *s, struct failure *failure)
+enum transform_result transform_start(struct transform *tr)
 {
-	return transform_result(s, transform_open(s), failure);
+	return transform_result(tr, transform_open(tr));
 }
 
-int transform_turn_raw(struct transform *s, size_t *used, size_t len)
+int transform_turn_raw(struct transform *tr, const uint8_t *raw, size_t len)
 {
-	int r = object_append(s->object, s->raw, s->raw_len);
+	int r = object_append(tr->object, raw, len);
 
-	*used = len;
-	s->output_pending = s->paused = false;
-	content_coding_free(&s->decode);
-	normaliser_free(&s->normaliser);
-	free(s->raw);
-	s->raw = NULL;
-	s->raw_len = s->raw_cap = 0;
-	s->drop_output = s->keep_raw = false;
-	return r ? transform_no_memory(s) : 0;
+	transform_set(tr, tr->input, DECISION_UNTOUCHED);
+	tr->decoder = DECODER_IDLE;
+	content_coding_free(&tr->decode);
+	normaliser_free(&tr->normaliser);
+	free(tr->raw);
+	tr->raw = NULL;
+	tr->raw_len = tr->raw_cap = 0;
+	tr->keeps_raw = false;
+	return r ? transform_no_memory(tr) : 0;
 }
 
-int transform_plain(struct transform *s, const uint8_t *in, size_t len)
+int transform_plain(struct transform *tr, const uint8_t *in, size_t len)
 {
-	if (s->normaliser) {
-		int r = normaliser_feed(s->normaliser, in, len);
+	if (tr->normaliser) {
+		int r = normaliser_feed(tr->normaliser, in, len);
 
-		if (!r && s->bypass && !s->drop_output)
-			normaliser_free(&s->normaliser);
+		if (!r && tr->decision == DECISION_UNTOUCHED)
+			normaliser_free(&tr->normaliser);
 		return r;
 	}
-	return object_append(s->object, in, len) ? transform_no_memory(s) : 0;
+	return object_append(tr->object, in, len) ? transform_no_memory(tr) : 0;
 }
 
 /* How much is remembered for one decision: a coding may hide few bytes of text in a lot of input. */
-static size_t transform_memory(const struct transform *s)
+static size_t transform_memory(const struct transform *tr)
 {
-	size_t window = s->options.encoding.sniff_bytes;
+	size_t window = tr->options.encoding.sniff_bytes;
 
 	return (window > TRANSFORM_SLICE ? window : TRANSFORM_SLICE) * TRANSFORM_HEADROOM;
 }
 
 /* Remembers bytes that may still be sent as they came. */
-static int transform_remember(struct transform *s, const uint8_t *in, size_t len)
+static int transform_remember(struct transform *tr, const uint8_t *in, size_t len)
 {
-	if (!s->keep_raw)
+	if (!tr->keeps_raw)
 		return 0;
-	if (!s->undecided || (!s->peeled && s->raw_len + len > transform_memory(s))) {
-		s->keep_raw = false;
-		free(s->raw);
-		s->raw = NULL;
+	if (tr->decision != DECISION_OPEN || (!tr->peeled && tr->raw_len + len > transform_memory(tr))) {
+		tr->keeps_raw = false;
+		free(tr->raw);
+		tr->raw = NULL;
 		return 0;
 	}
-	if (s->raw_cap - s->raw_len < len) {
-		size_t cap = (s->raw_len + len) * 2;
-		uint8_t *raw = realloc(s->raw, cap);
+	if (tr->raw_cap - tr->raw_len < len) {
+		size_t cap = (tr->raw_len + len) * 2;
+		uint8_t *raw = realloc(tr->raw, cap);
 
 		if (!raw)
-			return transform_no_memory(s);
-		s->raw = raw;
-		s->raw_cap = cap;
+			return transform_no_memory(tr);
+		tr->raw = raw;
+		tr->raw_cap = cap;
 	}
-	memcpy(s->raw + s->raw_len, in, len);
-	s->raw_len += len;
+	memcpy(tr->raw + tr->raw_len, in, len);
+	tr->raw_len += len;
 	return 0;
 }
 
-static int transform_unpack(struct transform *s, const uint8_t *in, size_t len, size_t *used)
+static int transform_unpack(struct transform *tr, const uint8_t *in, size_t len, size_t *used)
 {
 	const uint8_t *at = in;
 	size_t left = len;
 	enum content_coding_result r;
 	bool more, spent;
 
-	if (peel_is_open(s) && s->raw_len > transform_memory(s))
-		return peel_give_up(s, used, len);
+	*used = len;
+	if (peel_is_open(tr) && tr->raw_len > transform_memory(tr))
+		return peel_give_up(tr);
 	do {
 		uint8_t out[TRANSFORM_SLICE];
 		size_t n;
 
-		r = content_coding_run(s->decode, &at, &left, out, sizeof out, &n);
+		r = content_coding_run(tr->decode, &at, &left, out, sizeof out, &n);
 		*used = len - left;
 		more = r == DECODE_ROOM || r == DECODE_PAUSE;
-		spent = loop_is_spent(s->options.loop);
-		s->paused = more && spent;
-		s->output_pending = more;
-		if (n && transform_plain(s, out, n))
+		spent = loop_is_spent(tr->options.loop);
+		tr->decoder = !more ? DECODER_IDLE : spent ? DECODER_PAUSED : DECODER_PENDING;
+		if (n && transform_plain(tr, out, n))
 			return -1;
-		if (s->drop_output)
-			return transform_turn_raw(s, used, len);
-	} while (more && !spent && (s->undecided || !object_full(s->object)));
+		if (tr->decision == DECISION_RAW) {
+			*used = len;
+			return transform_turn_raw(tr, tr->raw, tr->raw_len);
+		}
+	} while (more && !spent && (tr->decision == DECISION_OPEN || !object_full(tr->object)));
+	if ((r == DECODE_DAMAGED || r == DECODE_TOO_LARGE) && peel_is_open(tr)) {
+		*used = len;
+		return peel_give_up(tr);
+	}
 	switch (r) {
 	case DECODE_MORE:
 	case DECODE_ROOM:
 	case DECODE_PAUSE:
 		return 0;
 	case DECODE_DAMAGED:
-		if (peel_is_open(s))
-			return peel_give_up(s, used, len);
-		return transform_fail(s, FAILURE_HTTP_CONTENT_CODING, "damaged compressed data");
+		return transform_fail(tr, FAILURE_HTTP_CONTENT_CODING, "damaged compressed data");
 	case DECODE_TOO_LARGE:
-		if (peel_is_open(s))
-			return peel_give_up(s, used, len);
-		return transform_too_large(s);
+		return transform_too_large(tr);
 	case DECODE_CROWDED:
-		return transform_fail(s, FAILURE_PROXY_INTERNAL_ERROR,
+		return transform_fail(tr, FAILURE_PROXY_INTERNAL_ERROR,
 		    "other responses' decoders have all the memory (decoding-bytes)");
 	default:
-		return transform_no_memory(s);
+		return transform_no_memory(tr);
 	}
 }
 
-enum transform_result transform_feed_ordinary(struct transform *s, const uint8_t *in, size_t len, size_t *used,
-    struct failure *failure)
+enum transform_result transform_feed_ordinary(struct transform *tr, const uint8_t *in, size_t len, size_t *used)
 {
 	*used = 0;
-	s->fed = true;
-	while (*used < len || s->output_pending) {
+	while (*used < len || tr->decoder != DECODER_IDLE) {
 		/* Before the decision bytes are only held, so they need not be cut into slices. */
-		bool slices = !s->undecided || s->decode || len - *used > s->options.encoding.sniff_bytes;
+		bool open = tr->decision == DECISION_OPEN;
+		bool slices = !open || tr->decode || len - *used > tr->options.encoding.sniff_bytes;
 		size_t n = slices && len - *used > TRANSFORM_SLICE ? TRANSFORM_SLICE : len - *used, took = n;
 		int r;
 
-		if (!s->undecided && object_full(s->object))
+		if (!open && object_full(tr->object))
 			return TRANSFORM_FULL;
-		if (s->decode)
-			r = transform_remember(s, in + *used, n) || transform_unpack(s, in + *used, n, &took);
+		if (tr->decode)
+			r = transform_remember(tr, in + *used, n) || transform_unpack(tr, in + *used, n, &took);
 		else
-			r = transform_plain(s, in + *used, n);
+			r = transform_plain(tr, in + *used, n);
 		*used += took;
 		if (r)
-			return transform_result(s, r, failure);
-		if (s->paused || (!s->decode && *used < len && loop_is_spent(s->options.loop)))
+			return transform_result(tr, r);
+		if (tr->decoder == DECODER_PAUSED || (!tr->decode && *used < len && loop_is_spent(tr->options.loop)))
 			return TRANSFORM_PAUSED;
 	}
 	return TRANSFORM_OK;
 }
 
-enum transform_result transform_feed(struct transform *s, const uint8_t *in, size_t len, size_t *used,
-    struct failure *failure)
+enum transform_result transform_feed(struct transform *tr, const uint8_t *in, size_t len, size_t *used)
 {
 	size_t first = 0;
 	enum transform_result r = TRANSFORM_OK;
 
-	if (s->hold.state != HOLD_NONE)
-		return hold_feed(s, in, len, used, failure);
-	if (s->peels)
-		r = peel_feed(s, in, len, &first, failure);
+	if (tr->input != INPUT_ORDINARY && tr->input != INPUT_PEELED)
+		return pass_feed(tr, in, len, used);
+	if (tr->input == INPUT_PEELED)
+		r = peel_feed(tr, in, len, &first);
 	*used = first;
-	if (r != TRANSFORM_OK || s->peels)
+	if (r != TRANSFORM_OK || tr->input == INPUT_PEELED)
 		return r;
-	r = transform_feed_ordinary(s, in + first, len - first, used, failure);
+	r = transform_feed_ordinary(tr, in + first, len - first, used);
 	*used += first;
 	return r;
 }
 
-static void transform_count(struct transform *s)
+static void transform_count(struct transform *tr)
 {
-	const struct normalise_report *r = normaliser_report(s->normaliser);
+	const struct normalise_report *report = normaliser_report(tr->normaliser);
 	uint64_t repairs = 0;
 
 	for (size_t i = 0; i < REPAIR_COUNT; i++)
-		repairs += r->repairs[i];
-	object_count(s->object, repairs, r->malformed);
-	stats_add(loop_stats(s->options.loop), STAT_URLS_LED, r->led);
+		repairs += report->repairs[i];
+	object_count(tr->object, repairs, report->malformed);
+	stats_add(loop_stats(tr->options.loop), STAT_URLS_LED, report->led);
 }
 
-void transform_leave_end(struct transform *s)
+void transform_leave_end(struct transform *tr)
 {
-	s->end_left = true;
-	if (s->normaliser)
-		normaliser_leave_end(s->normaliser);
+	tr->end_left = true;
+	if (tr->normaliser)
+		normaliser_leave_end(tr->normaliser);
 }
 
-bool transform_is_over(const struct transform *s)
+bool transform_is_over(const struct transform *tr)
 {
-	return s->normaliser && normaliser_is_over(s->normaliser);
+	return tr->normaliser && normaliser_is_over(tr->normaliser);
 }
 
-enum transform_result transform_end(struct transform *s, int failed, struct failure *failure)
+/* What is left to do once all of the body went through. */
+static enum transform_result transform_end(struct transform *tr, int failed)
 {
 	if (failed)
-		return transform_result(s, failed, failure);
-	object_done(s->object);
+		return transform_result(tr, failed);
+	object_done(tr->object);
 	return TRANSFORM_OK;
 }
 
-enum transform_result transform_finish(struct transform *s, struct failure *failure)
+/* The coded body has ended, and the normaliser has not. -1: the transform has failed. */
+static int transform_end_decode(struct transform *tr)
 {
-	int r = peel_finish(s, failure) == TRANSFORM_OK ? hold_finish(s) : -1;
-	bool cut = !r && s->decode && !content_coding_complete(s->decode) && !transform_is_over(s);
-
-	if (cut && peel_is_open(s))
-		r = peel_give_up(s, &(size_t){ 0 }, 0);
-	else if (cut)
-		r = content_coding_withheld(s->decode) ? transform_too_large(s) :
-		    transform_fail(s, FAILURE_HTTP_RESPONSE_INCOMPLETE, "compressed data ended too early");
-	if (!r && s->normaliser) {
-		r = normaliser_finish(s->normaliser);
-		if (!r && s->drop_output) {
-			r = s->hold.state == HOLD_READS ? hold_turn_raw(s) : transform_turn_raw(s, &(size_t){ 0 }, 0);
-		} else if (!r) {
-			transform_count(s);
-			r = hold_settle(s);
-		}
-	}
-	return transform_end(s, r, failure);
+	if (tr->input == INPUT_COLLECTED)
+		return transform_fail(tr, FAILURE_HTTP_RESPONSE_INCOMPLETE, "compressed data ended too early");
+	if (!tr->decode || content_coding_complete(tr->decode) || transform_is_over(tr))
+		return 0;
+	if (peel_is_open(tr))
+		return peel_give_up(tr);
+	return content_coding_withheld(tr->decode) ? transform_too_large(tr) :
+	    transform_fail(tr, FAILURE_HTTP_RESPONSE_INCOMPLETE, "compressed data ended too early");
 }
 
-bool transform_feed_whole(struct transform *s, const uint8_t *in, size_t len, struct failure *failure,
-    enum transform_result *result)
+enum transform_result transform_finish(struct transform *tr)
+{
+	int r = peel_finish(tr) == TRANSFORM_OK ? transform_end_decode(tr) : -1;
+
+	if (!r && tr->normaliser) {
+		r = normaliser_finish(tr->normaliser);
+		if (!r && tr->decision == DECISION_RAW) {
+			r = tr->input == INPUT_READ ? pass_turn_raw(tr) : transform_turn_raw(tr, tr->raw, tr->raw_len);
+		} else if (!r) {
+			transform_count(tr);
+			r = pass_settle(tr);
+		}
+	}
+	return transform_end(tr, r);
+}
+
+enum transform_result transform_feed_whole(struct transform *tr, const uint8_t *in, size_t len)
 {
 	int r;
 
-	if (s->hold.state != HOLD_NONE)
-		return false;
-	if (s->peels && peel_feed_whole(s, in, len)) {
-		*result = transform_result(s, s->failed, failure);
-		return s->failed;
+	if (tr->input == INPUT_PEELED) {
+		if (container_is_gzip(in, len))
+			return TRANSFORM_UNFED;
+		if (peel_settle(tr, false))
+			return TRANSFORM_FAILED;
 	}
-	if (!s->undecided || s->decode || s->fed || len > s->options.encoding.sniff_bytes)
-		return false;
-	r = normaliser_feed_last(s->normaliser, in, len);
+	if (tr->input != INPUT_ORDINARY || tr->decision != DECISION_OPEN || tr->decode ||
+	    len > tr->options.encoding.sniff_bytes)
+		return TRANSFORM_UNFED;
+	r = normaliser_feed_last(tr->normaliser, in, len);
 	if (!r)
-		transform_count(s);
-	*result = transform_end(s, r, failure);
-	return true;
+		transform_count(tr);
+	return transform_end(tr, r);
 }

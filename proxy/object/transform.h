@@ -37,24 +37,26 @@ enum transform_result {
 	TRANSFORM_OK,              /* all input used */
 	TRANSFORM_FULL,            /* the object is full: *used says how many bytes were taken */
 	TRANSFORM_PAUSED,          /* likewise, but only until the next turn of the loop */
-	TRANSFORM_FAILED           /* failure is filled in */
+	TRANSFORM_FAILED,          /* transform_failure() says why */
+	TRANSFORM_UNFED            /* of transform_feed_whole(): nothing is done, the body is to be fed */
 };
 
 struct transform;
 /* Borrows msg and its buffer for as long as it lives. NULL: out of memory. */
 struct transform *transform_new(struct object *, const struct http_msg *, const struct transform_options *);
 void transform_free(struct transform **);
-/* Called before the first byte; writes the head where the origin's head alone decides. */
-enum transform_result transform_start(struct transform *, struct failure *);
-enum transform_result transform_feed(struct transform *, const uint8_t *in, size_t len, size_t *used, struct failure *);
-/* Takes all of a body and finishes, where it would be held until the decision anyway: then it need not be copied for
- * that. False: nothing is done, and it goes the other way. */
-bool transform_feed_whole(struct transform *, const uint8_t *in, size_t len, struct failure *, enum transform_result *);
+/* Called before the first byte; writes the head if the origin's head alone decides. */
+enum transform_result transform_start(struct transform *);
+enum transform_result transform_feed(struct transform *, const uint8_t *in, size_t len, size_t *used);
+/* Takes all of a body of which nothing was fed, and finishes. A body that would be held until the decision is not
+ * copied for that. */
+enum transform_result transform_feed_whole(struct transform *, const uint8_t *in, size_t len);
 /* The body's framing leaves it open whether it is complete: a document that is open at its end stays so. */
 void transform_leave_end(struct transform *);
 /* The document has ended long before the body: the rest would only be dropped, however much it is. */
 bool transform_is_over(const struct transform *);
 /* Called when the body is complete and all of it was fed, or it is over. Ends the object. */
-enum transform_result transform_finish(struct transform *, struct failure *);
+enum transform_result transform_finish(struct transform *);
+const struct failure *transform_failure(const struct transform *);
 
 #endif

@@ -1,5 +1,5 @@
-/* Owns what transform.c (codings undone, text made), transform_hold.c (gzip bodies that may go on as they are) and
- * transform_peel.c (gzip that nothing tells of) share. */
+/* Owns what transform.c (codings undone, text made), transform_pass.c (gzip bodies that may go on as they are) and
+ * transform_peel.c (gzip that no coding tells of) share. */
 #ifndef UTFEED_PROXY_OBJECT_TRANSFORM_INTERNAL_H
 #define UTFEED_PROXY_OBJECT_TRANSFORM_INTERNAL_H
 
@@ -8,23 +8,35 @@
 
 enum { TRANSFORM_SLICE = 16 * 1024, TRANSFORM_HEADROOM = 4 };
 
-enum hold_state {
-	HOLD_NONE,             /* the body is not held, or is no more */
-	HOLD_COLLECTS,         /* until all of it is in raw */
-	HOLD_READS,            /* plain has it unpacked, and goes through the normaliser */
-	HOLD_REPLAYS           /* raw goes the ordinary way */
+/* Where the bytes that come go. */
+enum transform_input {
+	INPUT_ORDINARY,        /* through the decoder, if there is a coding, and the normaliser */
+	INPUT_PEELED,          /* the first ones are waited for: they may be gzip that no coding tells of */
+	INPUT_COLLECTED,       /* gzip goes to pass.raw until all of it is there */
+	INPUT_COMPARED,        /* pass.plain goes through the normaliser, which has changed nothing so far */
+	INPUT_READ,            /* pass.plain goes through it, and the object gets what it writes */
+	INPUT_REPLAYED,        /* pass.raw goes the ordinary way */
+	INPUT_PASSED           /* pass.raw goes to the object */
 };
 
+/* What the object gets. */
+enum transform_decision {
+	DECISION_OPEN,         /* nothing yet, because it has no head */
+	DECISION_TEXT,
+	DECISION_UNTOUCHED,    /* the body, perhaps with its coding undone: the normaliser is not needed any more */
+	DECISION_RAW           /* the body with its coding: what the normaliser still writes is dropped */
+};
+
+/* PENDING: the decoder holds output that found no room, or has more to put out. PAUSED: likewise, in the next turn. */
+enum transform_decoder { DECODER_IDLE, DECODER_PENDING, DECODER_PAUSED };
+
 /* A gzip body on its way to a client that takes gzip. */
-struct hold {
-	enum hold_state state;
+struct pass {
 	uint8_t *raw, *plain;
-	size_t raw_len, raw_size;      /* raw_size: what there will be */
+	size_t raw_len, raw_size;      /* raw_size: of all of it */
 	size_t plain_len;
 	size_t at;                     /* so much of plain or raw has gone on */
-	/* What the normaliser wrote the object has not got yet: `same` bytes, which are those of plain. */
-	bool watches;
-	size_t same;
+	size_t same;                   /* bytes that the normaliser wrote as in plain, and the object lacks */
 	size_t counted;                /* bytes of raw and plain (bodies.h) */
 	struct verdict verdict;
 };
@@ -33,85 +45,68 @@ struct transform {
 	struct object *object;
 	const struct http_msg *msg;
 	struct transform_options options;
-	enum response_body body;           /* what the object's head says; RAW until decided */
-	bool coded;                        /* the object gets the gzip form, of this length */
-	size_t coded_len;
-	bool undecided;                    /* the object has no head yet */
-	/* the body goes out as raw bytes after all: what the normaliser still writes is dropped */
-	bool drop_output;
-	/* decided, and the body stays untouched: the normaliser is not needed any more */
-	bool bypass;
-	bool output_pending;               /* the decoder holds output that found no room, or has more to put out */
-	bool paused;                       /* the decoder asked for a pause */
-	bool fed;                          /* bytes of the body have come */
+	enum transform_input input;
+	enum transform_decision decision;
+	enum transform_decoder decoder;
+	enum content_coding_kind coding;
+	bool peeled;                       /* the body is gzip that no coding tells of, and is unpacked */
 	bool end_left;                     /* the normaliser is to add nothing at the end */
-	bool failed;
-	struct failure failure;
-	struct hold hold;
-	bool unpacks;                      /* a coding is undone */
-	bool misnamed;                     /* its Content-Encoding names a coding that utfeed does not know */
-	struct content_coding *decode;       /* NULL: no coding, or it is left as it is */
+	bool keeps_raw;                    /* the origin's bytes are in raw: the body may go on with its coding */
+	struct failure failure;            /* error NONE: the transform has not failed */
+	struct pass pass;
+	struct content_coding *decode;     /* NULL: no coding, or it is left as it is */
 	struct normaliser *normaliser;     /* NULL: the body stays untouched */
-	/* the origin's bytes so far, as long as the body may turn out to stay untouched and keep its coding */
 	uint8_t *raw;
 	size_t raw_len, raw_cap;
-	bool keep_raw;
-	bool peels;                        /* whether the body is gzip that no coding tells of is not known yet */
-	bool peeled;                       /* it is, and is unpacked */
-	uint8_t first[GZIP_MAGIC];         /* while it peels: bytes that may begin gzip */
+	uint8_t first[GZIP_MAGIC];         /* of a body that is peeled: bytes that may begin gzip */
 	size_t first_len;
 };
 
 /* transform.c */
+void transform_set(struct transform *, enum transform_input, enum transform_decision);
 int transform_fail(struct transform *, enum failure_kind, const char *details);        /* always -1 */
 int transform_no_memory(struct transform *);                                           /* likewise */
-/* Gives the object its head. -1: the transform has failed. */
+/* Gives the object its head, and decides. -1: the transform has failed. */
 int transform_head(struct transform *, const struct verdict *, enum response_body) __attribute__((warn_unused_result));
 /* Opens the ordinary way, or the normaliser alone. -1: the transform has failed. */
 int transform_open_ordinary(struct transform *) __attribute__((warn_unused_result));
 int transform_open_normaliser(struct transform *) __attribute__((warn_unused_result));
 /* Takes bytes of the body as they are once its coding is undone. -1: the transform has failed. */
 int transform_plain(struct transform *, const uint8_t *, size_t len) __attribute__((warn_unused_result));
-/* What transform_feed() does with a body that is not held. */
-enum transform_result transform_feed_ordinary(struct transform *, const uint8_t *, size_t len, size_t *used,
-    struct failure *);
-enum transform_result transform_result(struct transform *, int failed, struct failure *);
-/* What is left to do once all of the body went through. */
-enum transform_result transform_end(struct transform *, int failed, struct failure *);
-
-/* The body stays untouched and keeps its coding: the bytes remembered go to the object, and those at hand are among
- * them. */
-int transform_turn_raw(struct transform *, size_t *used, size_t len) __attribute__((warn_unused_result));
+/* As transform_feed(), the ordinary way. */
+enum transform_result transform_feed_ordinary(struct transform *, const uint8_t *, size_t len, size_t *used);
+enum transform_result transform_result(struct transform *, int failed);
+/* The body goes on untouched and with its coding: these bytes, which are all that came, go to the object. -1: the
+ * transform has failed. */
+int transform_turn_raw(struct transform *, const uint8_t *raw, size_t len) __attribute__((warn_unused_result));
 
 /* transform_peel.c */
 /* Whether the first bytes of the body are to be waited for. */
 bool peel_applies(const struct transform *);
-/* Takes bytes until it is settled (peels is false) what the body is, and opens the ordinary way. */
-enum transform_result peel_feed(struct transform *, const uint8_t *, size_t len, size_t *used, struct failure *);
-enum transform_result peel_finish(struct transform *, struct failure *);
-/* All of a body: true: it has to be fed; or the transform has failed. */
-bool peel_feed_whole(struct transform *, const uint8_t *, size_t len);
-/* Whether the body may still go on as it came. */
+/* It is known whether the body is gzip: opens the ordinary way. -1: the transform has failed. */
+int peel_settle(struct transform *, bool gzip) __attribute__((warn_unused_result));
+/* Takes bytes until that is known. */
+enum transform_result peel_feed(struct transform *, const uint8_t *, size_t len, size_t *used);
+enum transform_result peel_finish(struct transform *);
+/* Whether the body may still go on as it came; and does so, with all bytes that came. -1: the transform has failed. */
 bool peel_is_open(const struct transform *);
-/* It does so, as transform_turn_raw() has it. -1: the transform has failed. */
-int peel_give_up(struct transform *, size_t *used, size_t len) __attribute__((warn_unused_result));
+int peel_give_up(struct transform *) __attribute__((warn_unused_result));
 
-/* transform_hold.c */
-/* Whether the body is to be held. */
-bool hold_begin(struct transform *);
+/* transform_pass.c */
+/* Whether the body is held. */
+bool pass_begin(struct transform *);
 /* As transform_feed(), for a body that is held. */
-enum transform_result hold_feed(struct transform *, const uint8_t *, size_t len, size_t *used, struct failure *);
-/* At the end of the body: what is left to do before the normaliser finishes, and after it has. -1: the transform has
- * failed. */
-int hold_finish(struct transform *) __attribute__((warn_unused_result));
-int hold_settle(struct transform *) __attribute__((warn_unused_result));
-/* The body stays untouched and keeps its coding. -1: the transform has failed. */
-int hold_turn_raw(struct transform *) __attribute__((warn_unused_result));
-/* What the normaliser decided and wrote: true: it is kept back, or *failed says that the transform has failed. */
-bool hold_decided(struct transform *, const struct verdict *);
-bool hold_wrote(struct transform *, const uint8_t *, size_t len, int *failed);
+enum transform_result pass_feed(struct transform *, const uint8_t *, size_t len, size_t *used);
+/* Whether the head waits for the end of the body, so decided. */
+bool pass_waits(struct transform *, const struct verdict *);
+/* Whether the normaliser wrote the same as it got, so that it is kept back. */
+bool pass_is_same(struct transform *, const uint8_t *, size_t len);
 /* Writes what was kept back. -1: the transform has failed. */
-int hold_let_go(struct transform *) __attribute__((warn_unused_result));
-void hold_free(struct hold *);
+int pass_let_go(struct transform *) __attribute__((warn_unused_result));
+/* The normaliser has finished. -1: the transform has failed. */
+int pass_settle(struct transform *) __attribute__((warn_unused_result));
+/* As transform_turn_raw(), of a body that was held. */
+int pass_turn_raw(struct transform *) __attribute__((warn_unused_result));
+void pass_free(struct pass *);
 
 #endif

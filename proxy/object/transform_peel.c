@@ -10,71 +10,65 @@
 
 #include "core/evidence/sniff.h"
 
-bool peel_applies(const struct transform *s)
+bool peel_applies(const struct transform *tr)
 {
-	struct slice value = http_msg_get(s->msg, H_CONTENT_TYPE);
+	struct slice value = http_msg_get(tr->msg, H_CONTENT_TYPE);
 	struct media_type type;
 
 	media_type_read(&type, value.at, value.len);
-	return !s->unpacks && sniff_unpacks(true, &type);
+	return tr->coding != CODING_KNOWN && sniff_unpacks(true, &type);
 }
 
-/* The first bytes tell. */
-static int peel_settle(struct transform *s, bool gzip)
+int peel_settle(struct transform *tr, bool gzip)
 {
-	s->peels = false;
-	if (gzip && !(s->decode = content_coding_gzip(&s->options.limits)))
-		return transform_no_memory(s);
-	s->peeled = s->unpacks = s->keep_raw = gzip;
-	s->options.encoding.unpacked = gzip || s->misnamed;
-	return transform_open_ordinary(s);
+	transform_set(tr, INPUT_ORDINARY, tr->decision);
+	if (gzip && !(tr->decode = content_coding_gzip(&tr->options.limits)))
+		return transform_no_memory(tr);
+	tr->peeled = tr->keeps_raw = gzip;
+	tr->options.encoding.unpacked = gzip || tr->coding == CODING_UNKNOWN;
+	return transform_open_ordinary(tr);
 }
 
-/* They go on, too: undecided, all of them are taken. */
-static enum transform_result peel_begin(struct transform *s, struct failure *failure)
+/* The first bytes tell. They go on, too: undecided, all of them are taken. */
+static enum transform_result peel_begin(struct transform *tr)
 {
 	size_t used;
 
-	if (peel_settle(s, container_is_gzip(s->first, s->first_len)))
-		return transform_result(s, -1, failure);
-	return transform_feed_ordinary(s, s->first, s->first_len, &used, failure);
+	if (peel_settle(tr, container_is_gzip(tr->first, tr->first_len)))
+		return TRANSFORM_FAILED;
+	return transform_feed_ordinary(tr, tr->first, tr->first_len, &used);
 }
 
-enum transform_result peel_feed(struct transform *s, const uint8_t *in, size_t len, size_t *used,
-    struct failure *failure)
+enum transform_result peel_feed(struct transform *tr, const uint8_t *in, size_t len, size_t *used)
 {
-	size_t room = sizeof s->first - s->first_len;
+	size_t room = sizeof tr->first - tr->first_len;
 
 	*used = 0;
-	if (s->first_len || (len > 0 && in[0] == GZIP_FIRST)) {
+	if (tr->first_len || (len > 0 && in[0] == GZIP_FIRST)) {
 		*used = len < room ? len : room;
-		memcpy(s->first + s->first_len, in, *used);
-		s->first_len += *used;
+		memcpy(tr->first + tr->first_len, in, *used);
+		tr->first_len += *used;
 	}
-	if (len == 0 || (s->first_len > 0 && s->first_len < sizeof s->first))
+	if (len == 0 || (tr->first_len > 0 && tr->first_len < sizeof tr->first))
 		return TRANSFORM_OK;
-	return peel_begin(s, failure);
+	return peel_begin(tr);
 }
 
-bool peel_feed_whole(struct transform *s, const uint8_t *in, size_t len)
+enum transform_result peel_finish(struct transform *tr)
 {
-	return s->first_len || container_is_gzip(in, len) || peel_settle(s, false);
+	return tr->input == INPUT_PEELED ? peel_begin(tr) : TRANSFORM_OK;
 }
 
-enum transform_result peel_finish(struct transform *s, struct failure *failure)
+bool peel_is_open(const struct transform *tr)
 {
-	return s->peels ? peel_begin(s, failure) : TRANSFORM_OK;
+	return tr->peeled && tr->decision == DECISION_OPEN;
 }
 
-bool peel_is_open(const struct transform *s)
+int peel_give_up(struct transform *tr)
 {
-	return s->peeled && s->undecided;
-}
-
-int peel_give_up(struct transform *s, size_t *used, size_t len)
-{
+	bool misnamed = tr->coding == CODING_UNKNOWN;
 	struct verdict v;
 
-	verdict_untouched(&v, s->options.encoding.policy, s->misnamed ? VREASON_ENCODED : VREASON_NOT_XML);
-	return transform_head(s, &v, RESPONSE_RAW) ? -1 : transform_turn_raw(s, used, len);
+	verdict_untouched(&v, tr->options.encoding.policy, misnamed ? VREASON_ENCODED : VREASON_NOT_XML);
+	return transform_head(tr, &v, RESPONSE_RAW) ? -1 : transform_turn_raw(tr, tr->raw, tr->raw_len);
 }

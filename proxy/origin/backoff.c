@@ -94,7 +94,7 @@ static void backoff_tidy_some(struct backoff *b, uint64_t now_ms)
 /* ---- asking ---- */
 
 /* Until when a request waits, and for which entry; NULL: it does not. too_soon: not for a pause. */
-struct backoff_wait { uint64_t until_ms; struct backoff_entry *e; enum failure_kind too_soon; };
+struct backoff_wait { uint64_t until_ms; struct backoff_entry *entry; enum failure_kind too_soon; };
 
 static void backoff_wait_longer(struct backoff_wait *wait, struct backoff_entry *entry, uint64_t until_ms,
     enum failure_kind too_soon)
@@ -152,7 +152,7 @@ static void backoff_asked(struct backoff_entry *entry, uint64_t now_ms)
 
 static void backoff_explain(const struct backoff_wait *wait, uint64_t now_ms, struct failure *failure)
 {
-	const struct backoff_entry *entry = wait->e;
+	const struct backoff_entry *entry = wait->entry;
 	const enum failure_kind why = (enum failure_kind)entry->why;
 
 	if (wait->too_soon)
@@ -207,32 +207,32 @@ static enum backoff_answer backoff_judge(const struct backoff_pair *pair, const 
 	uint64_t space = backoff_space_ms(pair->host, terms, now_ms);
 
 	*soon_ms = 0;
-	if (!w.e && space && !asked->again && !asked->changes && pair->host && pair->host->asked_ms) {
+	if (!w.entry && space && !asked->again && !asked->changes && pair->host && pair->host->asked_ms) {
 		backoff_wait_longer(&w, pair->host, pair->host->asked_ms + space, FAILURE_HOST_ASKED_TOO_SOON);
 		*soon_ms = w.until_ms - now_ms;
 	}
-	if (!w.e)
+	if (!w.entry)
 		return BACKOFF_GO;
 	backoff_explain(&w, now_ms, failure);
 	if (*soon_ms && *soon_ms <= BACKOFF_SOON_MS)
 		return BACKOFF_SOON;
-	w.e->saved++;
+	w.entry->saved++;
 	return BACKOFF_WAIT;
 }
 
-enum backoff_answer backoff_waits(struct backoff *p, const struct backoff_request *r,
+enum backoff_answer backoff_waits(struct backoff *b, const struct backoff_request *asked,
     const struct backoff_terms *terms, uint64_t now_ms, struct failure *failure)
 {
 	struct backoff_pair pair;
 	enum backoff_answer answer;
 	uint64_t soon_ms;
 
-	if (backoff_is_idle(p))
+	if (backoff_is_idle(b))
 		return BACKOFF_GO;
-	backoff_enter(p);
-	pair = backoff_pair_of(p, r, terms, false);
-	answer = backoff_judge(&pair, r, terms, now_ms, &soon_ms, failure);
-	backoff_exit(p);
+	backoff_enter(b);
+	pair = backoff_pair_of(b, asked, terms, false);
+	answer = backoff_judge(&pair, asked, terms, now_ms, &soon_ms, failure);
+	backoff_exit(b);
 	return answer;
 }
 
@@ -265,25 +265,25 @@ static void backoff_go(const struct backoff_pair *pair, const struct backoff_req
 		backoff_asked(pair->host, then_ms);
 }
 
-enum backoff_answer backoff_ask(struct backoff *p, struct backoff_request *r, const struct backoff_terms *terms,
+enum backoff_answer backoff_ask(struct backoff *b, struct backoff_request *asked, const struct backoff_terms *terms,
     uint64_t now_ms, struct failure *failure)
 {
 	enum backoff_answer answer = BACKOFF_GO;
 	struct backoff_pair pair;
 
-	r->soon_ms = 0;
+	asked->soon_ms = 0;
 	if (terms->url_interval_ms || (terms->host_interval_ms && terms->host_interval_ms != BACKOFF_LEARNED) ||
-	    !backoff_is_idle(p)) {
-		backoff_enter(p);
-		backoff_tidy_some(p, now_ms);
-		pair = backoff_pair_of(p, r, terms, true);
-		answer = backoff_judge(&pair, r, terms, now_ms, &r->soon_ms, failure);
+	    !backoff_is_idle(b)) {
+		backoff_enter(b);
+		backoff_tidy_some(b, now_ms);
+		pair = backoff_pair_of(b, asked, terms, true);
+		answer = backoff_judge(&pair, asked, terms, now_ms, &asked->soon_ms, failure);
 		if (answer != BACKOFF_WAIT)
-			backoff_go(&pair, r, terms, now_ms, now_ms + r->soon_ms);
-		backoff_exit(p);
+			backoff_go(&pair, asked, terms, now_ms, now_ms + asked->soon_ms);
+		backoff_exit(b);
 	}
 	if (answer != BACKOFF_WAIT)
-		r->asked_ms = now_ms;
+		asked->asked_ms = now_ms;
 	return answer;
 }
 

@@ -11,11 +11,17 @@
 
 enum { FETCH_READS_PER_EVENT = 4 };
 
+void fetch_fail_transform(struct fetch *f)
+{
+	f->failure = *transform_failure(f->transform);
+	fetch_fail(f);
+}
+
 /* All of the body went through the transform, or failed there. */
 static void fetch_finish_as(struct fetch *f, enum transform_result r)
 {
 	if (r == TRANSFORM_FAILED) {
-		fetch_fail(f);
+		fetch_fail_transform(f);
 		return;
 	}
 	fetch_tell_done(f);
@@ -27,7 +33,7 @@ static void fetch_finish_as(struct fetch *f, enum transform_result r)
 
 static void fetch_finish(struct fetch *f)
 {
-	fetch_finish_as(f, transform_finish(f->transform, &f->failure));
+	fetch_finish_as(f, transform_finish(f->transform));
 }
 
 /* Feeds body bytes to the transform. -1: the fetch has ended. */
@@ -35,10 +41,10 @@ static int fetch_take(struct fetch *f, const uint8_t *in, size_t len, size_t *us
 {
 	static const enum fetch_flow flows[] = { [TRANSFORM_OK] = FLOW_READS, [TRANSFORM_FULL] = FLOW_WAITS_FOR_ROOM,
 		[TRANSFORM_PAUSED] = FLOW_WAITS_FOR_TURN };
-	enum transform_result r = transform_feed(f->transform, in, len, used, &f->failure);
+	enum transform_result r = transform_feed(f->transform, in, len, used);
 
 	if (r == TRANSFORM_FAILED) {
-		fetch_fail(f);
+		fetch_fail_transform(f);
 		return -1;
 	}
 	if (r == TRANSFORM_OK && transform_is_over(f->transform)) {
@@ -133,17 +139,16 @@ static bool fetch_look_behind(struct fetch *f, size_t left)
 /* The message ended with this piece of its body, which may be empty. */
 static void fetch_end_body(struct fetch *f, struct slice piece, size_t left)
 {
-	enum transform_result r;
+	enum transform_result r = TRANSFORM_UNFED;
 
 	lease_end(&f->lease, &f->conn, fetch_look_behind(f, left));
 	loop_disarm(fetch_loop(f), &f->timer);
 	fetch_enter(f, FETCH_REST);
-	if (piece.len &&
-	    transform_feed_whole(f->transform, (const uint8_t *)piece.at, piece.len, &f->failure, &r)) {
+	if (piece.len && f->received == piece.len)
+		r = transform_feed_whole(f->transform, (const uint8_t *)piece.at, piece.len);
+	if (r != TRANSFORM_UNFED)
 		fetch_finish_as(f, r);
-		return;
-	}
-	if (!(piece.len && fetch_pass(f, piece)) && f->flow == FLOW_READS)
+	else if (!(piece.len && fetch_pass(f, piece)) && f->flow == FLOW_READS)
 		fetch_finish(f);
 }
 

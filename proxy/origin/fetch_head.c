@@ -107,8 +107,8 @@ static int fetch_start_body(struct fetch *f)
 		fetch_no_memory(f);
 		return -1;
 	}
-	if (transform_start(f->transform, &f->failure) == TRANSFORM_FAILED) {
-		fetch_fail(f);
+	if (transform_start(f->transform) == TRANSFORM_FAILED) {
+		fetch_fail_transform(f);
 		return -1;
 	}
 	http_parser_go_on(f->parser);

@@ -183,6 +183,7 @@ int fetch_read_body(struct fetch *) __attribute__((warn_unused_result));
 int fetch_parse_body(struct fetch *, const char *data, size_t len) __attribute__((warn_unused_result));
 int fetch_on_body(void *arg, const char *at, size_t len);      /* what the parser calls */
 void fetch_go_on(struct fetch *);                              /* the object has room again */
+void fetch_fail_transform(struct fetch *);                     /* the transform says why */
 /* Skips the body of a response that is not needed. True: there is none, or all of it is here already, so that the
  * connection can be used again. */
 bool fetch_skip_body(struct fetch *);

@@ -25,14 +25,15 @@ void happy_eyeballs_add(struct happy_eyeballs *order, enum dns_family f, unsigne
 	order->n[f] = n;
 }
 
-enum happy_eyeballs_advice happy_eyeballs_advise(const struct happy_eyeballs *e)
+enum happy_eyeballs_advice happy_eyeballs_advise(const struct happy_eyeballs *order)
 {
-	bool begun = e->tried[DNS_IPV6] || e->tried[DNS_IPV4], all = e->known[DNS_IPV6] && e->known[DNS_IPV4];
+	bool begun = order->tried[DNS_IPV6] || order->tried[DNS_IPV4];
+	bool all = order->known[DNS_IPV6] && order->known[DNS_IPV4];
 
-	if (has_more(e, e->turn))
+	if (has_more(order, order->turn))
 		return HAPPY_EYEBALLS_TRY;
-	if (has_more(e, happy_eyeballs_other(e->turn)))
-		return begun || e->known[e->turn] ? HAPPY_EYEBALLS_TRY : HAPPY_EYEBALLS_WAIT_SHORT;
+	if (has_more(order, happy_eyeballs_other(order->turn)))
+		return begun || order->known[order->turn] ? HAPPY_EYEBALLS_TRY : HAPPY_EYEBALLS_WAIT_SHORT;
 	return all ? HAPPY_EYEBALLS_NONE : HAPPY_EYEBALLS_WAIT;
 }
 

@@ -1,5 +1,5 @@
 /* Owns running a transform on a body that comes in pieces, and what of it can be seen: head, bytes, failure. For the tests of transform.c and
- * transform_hold.c. Must not know: what is right. */
+ * transform_pass.c. Must not know: what is right. */
 #ifndef UTFEED_TESTS_UNIT_TRANSFORMS_H
 #define UTFEED_TESTS_UNIT_TRANSFORMS_H
 
@@ -78,7 +78,7 @@ static inline struct outcome transforms_run(const char *head, const struct trans
 	struct object_writer writer = { transforms_on_writer, transforms_on_writer };
 	struct http_msg m;
 	struct transform *s;
-	bool whole;
+	bool whole = false;
 
 	transforms_parse(&m, head);
 	object_attach(object, &reader);
@@ -87,14 +87,19 @@ static inline struct outcome transforms_run(const char *head, const struct trans
 		object_retain(object, UINT64_MAX);
 	s = transform_new(object, &m, options);
 	CU_ASSERT_PTR_NOT_NULL_FATAL(s);
-	o.result = transform_start(s, &o.failure);
-	whole = step == 0 && o.result == TRANSFORM_OK && transform_feed_whole(s, body->at, body->len, &o.failure, &o.result);
+	o.result = transform_start(s);
+	if (step == 0 && o.result == TRANSFORM_OK) {
+		enum transform_result r = transform_feed_whole(s, body->at, body->len);
+
+		if ((whole = r != TRANSFORM_UNFED))
+			o.result = r;
+	}
 	step = step ? step : body->len + 1;
 	for (size_t at = 0, n, used; at < body->len && o.result == TRANSFORM_OK && !whole; at += n) {
 		n = at < cut ? cut - at : body->len - at;
 		n = n < step ? n : step;
 		struct bytes piece = bytes_of(body->at + at, n);
-		for (size_t done = 0; (o.result = transform_feed(s, piece.at + done, n - done, &used, &o.failure)) == TRANSFORM_FULL ||
+		for (size_t done = 0; (o.result = transform_feed(s, piece.at + done, n - done, &used)) == TRANSFORM_FULL ||
 		    o.result == TRANSFORM_PAUSED; done += used) {
 			CU_ASSERT_FATAL(used <= n - done);
 			if (o.result == TRANSFORM_FULL)
@@ -103,7 +108,8 @@ static inline struct outcome transforms_run(const char *head, const struct trans
 		free(piece.at);
 	}
 	if (o.result == TRANSFORM_OK && !whole)
-		o.result = transform_finish(s, &o.failure);
+		o.result = transform_finish(s);
+	o.failure = *transform_failure(s);
 	CU_ASSERT_EQUAL(object_phase(object) == OBJECT_DONE, o.result == TRANSFORM_OK);
 	transforms_read_all(&reader, &o.body);
 	transforms_see(&o, object);

@@ -1,4 +1,4 @@
-/* Owns the cases of proxy/object/transform_hold.c: which gzip bodies go on as they came, and that all others fare as they would without.
+/* Owns the cases of proxy/object/transform_pass.c: which gzip bodies go on as they came, and that all others fare as they would without.
  * Must not know: policies' rules. Invariant: what arrives is the same text, or the same failure, wherever the body is cut and however
  * little room the object has; gzip goes on only whole and only where it unpacks to that text. */
 #include "proxy/coding/gzip_whole.h"
@@ -361,4 +361,4 @@ static void run_lengths(void) { transforms_with_loop(lengths); }
 static void run_long(void) { transforms_with_loop(long_bodies); }
 static void run_random(void) { transforms_with_loop(at_random); }
 
-UNIT_SUITE(hold, { "which", run_which }, { "lengths", run_lengths }, { "long bodies", run_long }, { "at random", run_random })
+UNIT_SUITE(pass, { "which", run_which }, { "lengths", run_lengths }, { "long bodies", run_long }, { "at random", run_random })
