@@ -28,7 +28,9 @@ enum { UNIX_SOCKET_PATH_BYTES = sizeof((struct unix_socket *)0)->path };
 /* The path of the folder that holds the file, with its slash. */
 static void folder_of(char folder[UNIX_SOCKET_PATH_BYTES], const char *path)
 {
-	snprintf(folder, UNIX_SOCKET_PATH_BYTES, "%.*s", (int)(strrchr(path, '/') - path) + 1, path);
+	const char *slash = strrchr(path, '/');
+
+	snprintf(folder, UNIX_SOCKET_PATH_BYTES, "%.*s", slash ? (int)(slash - path) + 1 : 2, slash ? path : "./");
 }
 
 int unix_socket_fault(const char *path)
@@ -65,7 +67,7 @@ static int folder_lock(const char *path)
 }
 
 /* Whether the file in the way is a socket whose process is gone; errno says otherwise what it is. */
-static bool is_stale(const struct sockaddr_storage *address, socklen_t len, const char *path)
+static bool is_stale(int type, const struct sockaddr_storage *address, socklen_t len, const char *path)
 {
 	struct stat there;
 	int fd, failed;
@@ -76,7 +78,7 @@ static bool is_stale(const struct sockaddr_storage *address, socklen_t len, cons
 		errno = ENOTSOCK;
 		return false;
 	}
-	if ((fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0)) < 0)
+	if ((fd = socket(AF_UNIX, type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0)) < 0)
 		return false;
 	failed = connect(fd, (const struct sockaddr *)address, len) ? errno : 0;
 	close(fd);
@@ -86,9 +88,13 @@ static bool is_stale(const struct sockaddr_storage *address, socklen_t len, cons
 
 static int bind_fresh(int fd, const struct sockaddr_storage *address, socklen_t len, const char *path)
 {
+	int type = SOCK_STREAM;
+	socklen_t type_len = sizeof type;
+
 	if (!bind(fd, (const struct sockaddr *)address, len))
 		return 0;
-	if (errno != EADDRINUSE || !is_stale(address, len, path) || (unlink(path) && errno != ENOENT))
+	if (errno != EADDRINUSE || getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &type_len) ||
+	    !is_stale(type, address, len, path) || (unlink(path) && errno != ENOENT))
 		return -1;
 	return bind(fd, (const struct sockaddr *)address, len);
 }
@@ -97,7 +103,7 @@ void unix_socket_know(struct unix_socket *place, const char *path)
 {
 	struct stat there;
 
-	if (*path != '/' || lstat(path, &there))
+	if (!*path || lstat(path, &there))
 		return;
 	place->device = there.st_dev;
 	place->inode = there.st_ino;
@@ -128,10 +134,10 @@ static int socket_open(struct unix_socket *place, int fd, const char *path, mode
 	return listen(fd, UNIX_SOCKET_BACKLOG);
 }
 
-int unix_socket_bind(struct unix_socket *place, const char *path, mode_t mode)
+int unix_socket_bind(struct unix_socket *place, int type, const char *path, mode_t mode)
 {
 	int lock = folder_lock(path), err;
-	int fd = lock < 0 ? -1 : socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	int fd = lock < 0 ? -1 : socket(AF_UNIX, type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 
 	*place = (struct unix_socket){ 0 };
 	if (fd >= 0 && socket_open(place, fd, path, mode)) {

@@ -68,20 +68,14 @@ const char *inherit_name(const struct inherit *in, size_t i, size_t *len)
 static int inherit_one(struct sockets *s, const struct conf *conf, const struct inherit *in, size_t i)
 {
 	char from[INHERIT_FROM_MAX], shown[INHERIT_FROM_MAX / 2];
-	size_t len;
-	const char *name = inherit_name(in, i, &len);
-	const struct socket_gift gift = { .fd = INHERIT_FIRST + (int)i, .kind = socket_kind_find(name, len),
-		.held = true, .offer = -1, .from = from };
+	int fd = INHERIT_FIRST + (int)i;
+	struct socket_gift gift = { .fds = &fd, .n = 1, .held = true, .offer = -1, .from = from };
 
-	log_escape(shown, sizeof shown, name, len);
-	snprintf(from, sizeof from, "LISTEN_FDS: descriptor %d%s%s%s", gift.fd, len ? " (" : "", shown, len ? ")" : "");
+	gift.name = inherit_name(in, i, &gift.name_len);
+	log_escape(shown, sizeof shown, gift.name, gift.name_len);
+	snprintf(from, sizeof from, "LISTEN_FDS: descriptor %d%s%s%s", fd, *shown ? " (" : "", shown,
+	    *shown ? ")" : "");
 	return sockets_adopt(s, conf, &gift);
-}
-
-static void inherit_forget(void)
-{
-	for (size_t i = 0; i < sizeof variables / sizeof *variables; i++)
-		unsetenv(variables[i]);
 }
 
 int inherit_sockets(struct sockets *s, const struct conf *conf)
@@ -98,6 +92,7 @@ int inherit_sockets(struct sockets *s, const struct conf *conf)
 	/* The names stand in the environment. */
 	for (size_t i = 0; i < in.n && !status; i++)
 		status = inherit_one(s, conf, &in, i);
-	inherit_forget();
+	for (size_t i = 0; i < sizeof variables / sizeof *variables; i++)
+		unsetenv(variables[i]);
 	return status;
 }

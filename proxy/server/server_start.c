@@ -89,7 +89,7 @@ static int server_make_worker(struct server *s, size_t i)
 {
 	const struct worker_parts parts = { s->backoff, s->cache, s->feeds };
 	struct worker_listener *listeners;
-	int n = sockets_share(&s->sockets, i, s->n_workers, &listeners);
+	int n = sockets_share(&s->sockets, false, i, s->n_workers, &listeners);
 
 	if (n < 0)
 		return -1;
@@ -173,7 +173,7 @@ static void server_say_admin(const struct server *s)
 static int server_start_admin(struct server *s)
 {
 	struct worker_listener *listeners;
-	int n = sockets_share_admin(&s->sockets, &listeners), err = 0;
+	int n = sockets_share(&s->sockets, true, 0, 1, &listeners), err = 0;
 
 	if (n > 0)
 		err = server_make_admin(s, listeners, (size_t)n);
@@ -242,7 +242,7 @@ int server_start(struct server *s)
 	    server_succeed(s))
 		return -1;
 	if (s->takeover)
-		takeover_own(s->takeover);
+		takeover_own(s->takeover, s->first->conf->takeover_socket);
 	return watchdog_start(&s->watchdog, &s->notify, s->workers, s->n_workers, server_now_ms());
 }
 

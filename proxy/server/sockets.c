@@ -29,7 +29,7 @@ const char *socket_kind_name(enum socket_kind kind)
 	return kinds[kind].name;
 }
 
-enum socket_kind socket_kind_find(const char *name, size_t len)
+static enum socket_kind socket_kind_find(const char *name, size_t len)
 {
 	enum socket_kind kind = 0;
 
@@ -89,22 +89,23 @@ static bool kind_has(const struct conf *conf, enum socket_kind kind, const struc
 	return false;
 }
 
-/* Finds out the kind of an unnamed socket, or whether a named one is what the configuration has on that address. */
+/* The kind that the address has by the configuration. If the gift names another, its own counts: a former process knows
+ * best, and a service manager's contradicts (-1). */
 static int gift_kind(const struct conf *conf, const struct socket_gift *gift, const struct sockaddr_storage *address,
     enum socket_kind *kind)
 {
+	enum socket_kind named = *kind;
 	char text[SOCKET_TEXT_MAX];
 
-	*kind = gift->kind;
 	for (enum socket_kind k = 0; k < SOCKET_KINDS; k++) {
 		if (!kind_has(conf, k, address))
 			continue;
-		if (gift->kind != SOCKET_UNNAMED && gift->kind != k && gift->offer < 0) {
+		if (named != SOCKET_UNNAMED && named != k && gift->offer < 0) {
 			log_error("%s: %s is an address of %s", gift->from, socket_address_text(text, address),
 			    kinds[k].name);
 			return -1;
 		}
-		if (gift->kind == SOCKET_UNNAMED)
+		if (named == SOCKET_UNNAMED)
 			*kind = k;
 	}
 	if (*kind != SOCKET_UNNAMED)
@@ -134,26 +135,35 @@ static bool group_has(const struct socket_group *g, int fd)
 	return false;
 }
 
-static struct socket_group *sockets_group(struct sockets *s, enum socket_kind kind,
+/* Adds a group for an address, with no socket in it yet. NULL: logged. */
+static struct socket_group *sockets_add_group(struct sockets *s, enum socket_kind kind,
     const struct sockaddr_storage *address, socklen_t len)
 {
-	struct socket_group *grown;
+	struct socket_group *grown = reallocarray(s->groups, s->n + 1, sizeof *grown);
 
-	for (size_t i = 0; i < s->n; i++)
-		if (s->groups[i].kind == kind && socket_address_matches(&s->groups[i].address, address))
-			return &s->groups[i];
-	if (!(grown = reallocarray(s->groups, s->n + 1, sizeof *grown)))
+	if (!grown) {
+		log_error("listen: out of memory");
 		return NULL;
+	}
 	s->groups = grown;
 	grown += s->n++;
 	*grown = (struct socket_group){ .kind = kind, .address = *address, .address_len = len, .offer = -1 };
 	return grown;
 }
 
+static struct socket_group *sockets_group(struct sockets *s, enum socket_kind kind,
+    const struct sockaddr_storage *address, socklen_t len)
+{
+	for (size_t i = 0; i < s->n; i++)
+		if (s->groups[i].kind == kind && socket_address_matches(&s->groups[i].address, address))
+			return &s->groups[i];
+	return sockets_add_group(s, kind, address, len);
+}
+
 /* Owns fd from now on in any case. */
 static int group_add(struct socket_group *g, int fd)
 {
-	int *grown = g ? reallocarray(g->fds, g->n + 1, sizeof *grown) : NULL;
+	int *grown = reallocarray(g->fds, g->n + 1, sizeof *grown);
 
 	if (!grown) {
 		log_error("listen: out of memory");
@@ -165,39 +175,47 @@ static int group_add(struct socket_group *g, int fd)
 	return 0;
 }
 
-static int socket_refuse(int fd)
+/* Takes one descriptor, in any case. */
+static int gift_take(struct sockets *s, const struct conf *conf, const struct socket_gift *gift, int fd)
 {
-	close(fd);
-	return -1;
-}
-
-int sockets_adopt(struct sockets *s, const struct conf *conf, const struct socket_gift *gift)
-{
-	const char *fault = gift_fault(gift->fd);
+	const char *fault = gift_fault(fd);
 	struct sockaddr_storage address = { 0 };
 	socklen_t len = sizeof address;
+	enum socket_kind kind = socket_kind_find(gift->name, gift->name_len);
 	struct socket_group *g;
-	enum socket_kind kind;
 
-	if (fault || getsockname(gift->fd, (struct sockaddr *)&address, &len)) {
-		log_error("%s: it %s", gift->from, fault ? fault : "has no address");
-		return socket_refuse(gift->fd);
+	if (!fault && getsockname(fd, (struct sockaddr *)&address, &len))
+		fault = "has no address";
+	if (fault)
+		log_error("%s: it %s", gift->from, fault);
+	if (fault || gift_kind(conf, gift, &address, &kind) || !(g = sockets_group(s, kind, &address, len))) {
+		close(fd);
+		return -1;
 	}
-	if (gift_kind(conf, gift, &address, &kind))
-		return socket_refuse(gift->fd);
-	g = sockets_group(s, kind, &address, len);
-	if (g) {
-		g->held |= gift->held;
-		g->offer = gift->offer >= 0 ? gift->offer : g->offer;
-	}
-	if (g && group_has(g, gift->fd)) {
-		close(gift->fd);
+	g->held |= gift->held;
+	g->offer = gift->offer >= 0 ? gift->offer : g->offer;
+	if (group_has(g, fd)) {
+		close(fd);
 		return 0;
 	}
-	listener_adopt(gift->fd);
-	if (g && !g->held && address.ss_family == AF_UNIX)
+	listener_adopt(fd);
+	if (!g->held && address.ss_family == AF_UNIX)
 		unix_socket_know(&g->file, ((const struct sockaddr_un *)(const void *)&address)->sun_path);
-	return group_add(g, gift->fd);
+	return group_add(g, fd);
+}
+
+/* A kind that only a later version has stays the former process's. */
+int sockets_adopt(struct sockets *s, const struct conf *conf, const struct socket_gift *gift)
+{
+	bool taken = gift->offer < 0 || socket_kind_find(gift->name, gift->name_len) != SOCKET_UNNAMED;
+	int status = 0;
+
+	for (size_t i = 0; i < gift->n; i++)
+		if (taken && !status)
+			status = gift_take(s, conf, gift, gift->fds[i]);
+		else
+			close(gift->fds[i]);
+	return status;
 }
 
 /* ---- the configured addresses ---- */
@@ -228,7 +246,8 @@ static int group_bind(struct socket_group *g, size_t workers, mode_t mode)
 
 	g->bound = g->configured = true;
 	while (g->n < (path ? 1 : workers)) {
-		int fd = path ? unix_socket_bind(&g->file, un->sun_path, mode) : socket_bind_one(g, workers);
+		int fd = path ? unix_socket_bind(&g->file, SOCK_STREAM, un->sun_path, mode)
+		              : socket_bind_one(g, workers);
 
 		if (fd < 0) {
 			log_error("%s %s: %s", kinds[g->kind].name, socket_address_text(text, &g->address),
@@ -259,22 +278,6 @@ static bool sockets_replace(struct sockets *s, const struct conf *conf, enum soc
 	return false;
 }
 
-/* Adds a group for an address, with no socket in it yet. */
-static int sockets_add_address(struct sockets *s, enum socket_kind kind, const struct sockaddr_storage *address,
-    socklen_t len)
-{
-	struct socket_group *grown = reallocarray(s->groups, s->n + 1, sizeof *grown);
-
-	if (!grown) {
-		log_error("listen: out of memory");
-		return -1;
-	}
-	s->groups = grown;
-	grown[s->n++] = (struct socket_group){ .kind = kind, .address = *address, .address_len = len, .offer = -1,
-		.bound = true };
-	return 0;
-}
-
 /* Finds a socket for each address of that kind, or adds the address. */
 static int sockets_match(struct sockets *s, const struct conf *conf, enum socket_kind kind)
 {
@@ -283,10 +286,13 @@ static int sockets_match(struct sockets *s, const struct conf *conf, enum socket
 	for (size_t i = 0; i < list->count; i++) {
 		struct sockaddr_storage wanted;
 		socklen_t len = socket_address(&wanted, &list->items[i]);
+		struct socket_group *g;
 
-		if (!sockets_replace(s, conf, kind, &list->items[i], &wanted) &&
-		    sockets_add_address(s, kind, &wanted, len))
+		if (sockets_replace(s, conf, kind, &list->items[i], &wanted))
+			continue;
+		if (!(g = sockets_add_group(s, kind, &wanted, len)))
 			return -1;
+		g->bound = true;
 	}
 	return 0;
 }
@@ -382,14 +388,6 @@ int sockets_bind(struct sockets *s, const struct conf *conf, size_t workers)
 
 /* ---- workers ---- */
 
-static void listeners_drop(struct worker_listener **listeners, size_t n)
-{
-	while (n)
-		close((*listeners)[--n].fd);
-	free(*listeners);
-	*listeners = NULL;
-}
-
 /* Adds the group's sockets of that worker to n others. -1: out of descriptors; n counts what was made. */
 static int group_share(const struct socket_group *g, size_t worker, size_t workers, struct worker_listener *out,
     size_t *n)
@@ -404,8 +402,7 @@ static int group_share(const struct socket_group *g, size_t worker, size_t worke
 	return 0;
 }
 
-/* For the workers, or for the admin listener. */
-static int sockets_share_among(const struct sockets *s, bool admin, size_t worker, size_t workers,
+int sockets_share(const struct sockets *s, bool admin, size_t worker, size_t workers,
     struct worker_listener **listeners)
 {
 	size_t most = 1, n = 0;
@@ -416,24 +413,18 @@ static int sockets_share_among(const struct sockets *s, bool admin, size_t worke
 		log_error("listen: out of memory");
 		return -1;
 	}
-	for (size_t i = 0; i < s->n; i++)
-		if ((s->groups[i].kind == SOCKET_ADMIN_LISTEN) == admin &&
-		    group_share(&s->groups[i], worker, workers, *listeners, &n)) {
-			log_error("listen: %s", strerror(errno));
-			listeners_drop(listeners, n);
-			return -1;
-		}
+	for (size_t i = 0; i < s->n; i++) {
+		if ((s->groups[i].kind == SOCKET_ADMIN_LISTEN) != admin ||
+		    !group_share(&s->groups[i], worker, workers, *listeners, &n))
+			continue;
+		log_error("listen: %s", strerror(errno));
+		while (n)
+			close((*listeners)[--n].fd);
+		free(*listeners);
+		*listeners = NULL;
+		return -1;
+	}
 	return (int)n;
-}
-
-int sockets_share(const struct sockets *s, size_t worker, size_t workers, struct worker_listener **listeners)
-{
-	return sockets_share_among(s, false, worker, workers, listeners);
-}
-
-int sockets_share_admin(const struct sockets *s, struct worker_listener **listeners)
-{
-	return sockets_share_among(s, true, 0, 1, listeners);
 }
 
 bool sockets_have(const struct sockets *s, enum socket_kind kind)

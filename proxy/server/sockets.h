@@ -16,7 +16,7 @@
 struct conf;
 struct worker_listener;
 
-/* What is spoken on a socket. UNNAMED: the configured address that the socket is bound to tells. */
+/* What is spoken on a socket. */
 enum socket_kind { SOCKET_LISTEN, SOCKET_TLS_LISTEN, SOCKET_ADMIN_LISTEN, SOCKET_KINDS, SOCKET_UNNAMED = SOCKET_KINDS };
 
 /* The sockets of one address; with SO_REUSEPORT there are several. */
@@ -39,20 +39,21 @@ struct sockets {
 	size_t n;
 };
 
-/* A socket that this process was given. */
+/* Sockets of one address that a service manager or a former process gave. */
 struct socket_gift {
-	int fd;
-	enum socket_kind kind;
+	const int *fds;
+	size_t n;
+	const char *name;              /* its kind's; else the address tells the kind of a service manager's */
+	size_t name_len;
 	bool held;
 	int offer;                     /* of socket_group */
-	const char *from;              /* for messages: who gave it, and which one it is */
+	const char *from;              /* for messages: who gave them, and which ones they are */
 };
 
-/* The option's name, which also names the kind to other processes. UNNAMED: no kind has that name. */
+/* The option's name, which also names the kind to other processes. */
 const char *socket_kind_name(enum socket_kind);
-enum socket_kind socket_kind_find(const char *name, size_t len);
 
-/* Adds a socket that was given; it is owned from now on in any case. -1: it does not fit (logged). */
+/* Adds sockets that were given; they are owned from now on in any case. -1: one does not fit (logged). */
 int sockets_adopt(struct sockets *, const struct conf *, const struct socket_gift *)
     __attribute__((warn_unused_result));
 /* Binds the configured addresses that no socket was given for, for so many workers, and closes what a former process
@@ -60,13 +61,11 @@ int sockets_adopt(struct sockets *, const struct conf *, const struct socket_gif
 int sockets_bind(struct sockets *, const struct conf *, size_t workers) __attribute__((warn_unused_result));
 /* Whether the sockets can be served under that configuration. -1: one cannot (logged). */
 int sockets_check(const struct sockets *, const struct conf *) __attribute__((warn_unused_result));
-/* Writes the listeners of that worker, whose descriptors are the caller's. Returns how many; -1: logged. */
-int sockets_share(const struct sockets *, size_t worker, size_t workers, struct worker_listener **)
+/* Writes the listeners of that worker, or of the admin listener; their descriptors are the caller's. Returns how many;
+ * -1: logged. */
+int sockets_share(const struct sockets *, bool admin, size_t worker, size_t workers, struct worker_listener **)
     __attribute__((warn_unused_result));
-
 bool sockets_have(const struct sockets *, enum socket_kind);
-/* Likewise for the admin listener. */
-int sockets_share_admin(const struct sockets *, struct worker_listener **) __attribute__((warn_unused_result));
 
 /* Makes the kernel open no new connections on the workers' sockets that are this process's alone. */
 void sockets_shut(const struct sockets *);

@@ -50,7 +50,7 @@ struct takeover;
 /* Listens on takeover-socket: with the socket that a former process gave, or with one bound now. NULL: logged. */
 struct takeover *takeover_new(const char *path, struct takeover_former *);
 /* The path is this process's own from now on, which a former process gave. */
-void takeover_own(struct takeover *);
+void takeover_own(struct takeover *, const char *path);
 /* What to poll, and by when to look again anyway (UINT64_MAX: never). */
 struct pollfd takeover_poll(const struct takeover *);
 uint64_t takeover_due_ms(const struct takeover *);

@@ -2,17 +2,17 @@
 #include "proxy/server/takeover.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/time.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "proxy/base/log.h"
+#include "proxy/net/unix_socket.h"
 #include "proxy/server/notify.h"
 #include "proxy/server/sockets.h"
 #include "proxy/server/takeover_internal.h"
@@ -20,11 +20,10 @@
 #include "proxy/settings/reload_report.h"
 
 /* How long the next process may take to ask, and to become ready; and to take a message. */
-enum { TAKEOVER_ASK_MS = 5000, TAKEOVER_READY_MS = 120 * 1000, TAKEOVER_SEND_S = 1, TAKEOVER_BACKLOG = 8 };
+enum { TAKEOVER_ASK_MS = 5000, TAKEOVER_READY_MS = 120 * 1000, TAKEOVER_SEND_S = 1 };
 
 struct takeover {
-	char *path;
-	struct stat file;              /* that of the path, which this process removes; st_ino 0: it is another one's */
+	struct unix_socket file;       /* of the path, if this process is to remove it */
 	int fd;                        /* listens; -1: the next process has it alone */
 	int peer;                      /* the next process; -1: none */
 	pid_t pid;                     /* its number */
@@ -34,19 +33,6 @@ struct takeover {
 	uint64_t due_ms;               /* by then it has to go on */
 };
 
-socklen_t takeover_address(struct sockaddr_un *out, const char *path)
-{
-	size_t len = strlen(path);
-
-	*out = (struct sockaddr_un){ .sun_family = AF_UNIX };
-	if (len >= sizeof out->sun_path) {
-		errno = ENAMETOOLONG;
-		return 0;
-	}
-	memcpy(out->sun_path, path, len);
-	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + len + 1);
-}
-
 bool takeover_peer(int fd, struct ucred *peer)
 {
 	socklen_t len = sizeof *peer;
@@ -55,63 +41,28 @@ bool takeover_peer(int fd, struct ucred *peer)
 	return !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, peer, &len) && (!peer->uid || peer->uid == geteuid());
 }
 
-/* ---- the path ---- */
-
-/* A socket that nobody listens on any more is in the way; any other file is somebody's. */
-static int give_clear(const char *path)
-{
-	struct stat file;
-
-	if (lstat(path, &file))
-		return errno == ENOENT ? 0 : -1;
-	if (S_ISSOCK(file.st_mode))
-		return unlink(path);
-	errno = EEXIST;
-	return -1;
-}
-
-/* The file gets the mode of the socket (unix(7)), so that at no time may others connect. */
-static int give_bind(const char *path)
-{
-	struct sockaddr_un address;
-	socklen_t len = takeover_address(&address, path);
-	int fd = len ? socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0) : -1, err;
-
-	if (fd < 0)
-		return -1;
-	if (!fchmod(fd, S_IRUSR | S_IWUSR) && !give_clear(path) && !bind(fd, (struct sockaddr *)&address, len) &&
-	    !listen(fd, TAKEOVER_BACKLOG))
-		return fd;
-	err = errno;
-	close(fd);
-	errno = err;
-	return -1;
-}
-
 struct takeover *takeover_new(const char *path, struct takeover_former *former)
 {
 	struct takeover *t = calloc(1, sizeof *t);
 
-	if (!t || !(t->path = strdup(path))) {
+	if (!t) {
 		log_error("takeover-socket: out of memory");
-		free(t);
 		return NULL;
 	}
 	t->peer = -1;
-	t->fd = former->listening >= 0 ? former->listening : give_bind(path);
+	t->fd = former->listening >= 0 ? former->listening
+	                               : unix_socket_bind(&t->file, SOCK_SEQPACKET, path, S_IRUSR | S_IWUSR);
 	if (t->fd < 0) {
 		log_error("takeover-socket %s: %s", path, strerror(errno));
 		takeover_free(&t);
-	} else if (former->listening < 0)
-		takeover_own(t);
+	}
 	former->listening = -1;
 	return t;
 }
 
-void takeover_own(struct takeover *t)
+void takeover_own(struct takeover *t, const char *path)
 {
-	if (lstat(t->path, &t->file))
-		t->file.st_ino = 0;
+	unix_socket_know(&t->file, path);
 }
 
 /* ---- one who asks ---- */
@@ -310,14 +261,6 @@ void takeover_leave(struct takeover *t)
 	t->fd = -1;
 }
 
-static void give_unlink(const struct takeover *t)
-{
-	struct stat now;
-
-	if (!lstat(t->path, &now) && now.st_dev == t->file.st_dev && now.st_ino == t->file.st_ino)
-		unlink(t->path);
-}
-
 void takeover_free(struct takeover **tp)
 {
 	struct takeover *t = *tp;
@@ -328,10 +271,8 @@ void takeover_free(struct takeover **tp)
 	if (t->peer >= 0)
 		give_refuse(t, "the former process ends");
 	if (t->fd >= 0) {
-		if (t->file.st_ino)
-			give_unlink(t);
+		unix_socket_remove(&t->file);
 		close(t->fd);
 	}
-	free(t->path);
 	free(t);
 }

@@ -1,16 +1,11 @@
-/* Owns what both sides of a takeover share: the address of the path, and who may be at its other end. Must not know:
- * messages. */
+/* Owns what both sides of a takeover share: who may be at the other end. Must not know: messages. */
 #ifndef UTFEED_PROXY_SERVER_TAKEOVER_INTERNAL_H
 #define UTFEED_PROXY_SERVER_TAKEOVER_INTERNAL_H
 
 #include <stdbool.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 
 struct ucred;
 
-/* Returns the address's length; 0: the path is too long for one, and errno says so. */
-socklen_t takeover_address(struct sockaddr_un *, const char *path);
 /* Fills in who was at the other end when the connection was made, or when its listening socket was. Whether that is a
  * process of this one's user, or of root. */
 bool takeover_peer(int fd, struct ucred *);

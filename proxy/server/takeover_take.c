@@ -11,6 +11,7 @@
 
 #include "conf/conf.h"
 #include "proxy/base/log.h"
+#include "proxy/net/unix_socket.h"
 #include "proxy/server/notify.h"
 #include "proxy/server/sockets.h"
 #include "proxy/server/takeover_internal.h"
@@ -28,11 +29,15 @@ static int take_fail(const char *what)
 int takeover_connect(const char *path, int answer_s)
 {
 	const struct timeval patience = { .tv_sec = answer_s };
-	struct sockaddr_un to;
-	socklen_t len = takeover_address(&to, path);
-	int fd = len ? socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0) : -1;
+	struct sockaddr_storage to;
+	socklen_t len = unix_socket_address(&to, path);
+	int fd;
 
-	if (fd < 0)
+	if (strlen(path) > CONF_UNIX_PATH_MAX) {
+		errno = ENAMETOOLONG;
+		return -1;
+	}
+	if ((fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0)) < 0)
 		return -1;
 	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
 	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
@@ -42,29 +47,21 @@ int takeover_connect(const char *path, int answer_s)
 	return -1;
 }
 
-/* Takes the sockets of one address. */
+/* Takes the sockets of one address: their kind, and " held" if a service manager has them, too. */
 static int take_sockets(struct takeover_message *m, int offer, const struct conf *conf, struct sockets *sockets)
 {
 	static const char held[] = " held";
-	size_t len = strlen(m->text);
+	size_t len = strlen(m->text), rest = len - (sizeof held - 1);
 	char from[64];
-	struct socket_gift gift = { .offer = offer, .from = from,
-		.held = len > sizeof held - 1 && !strcmp(m->text + len - (sizeof held - 1), held) };
+	struct socket_gift gift = { .fds = m->fds, .n = m->n_fds, .name = m->text, .name_len = len, .offer = offer,
+		.from = from };
 
-	gift.kind = socket_kind_find(m->text, len - (gift.held ? sizeof held - 1 : 0));
+	if (len > sizeof held - 1 && !strcmp(m->text + rest, held)) {
+		gift.held = true;
+		gift.name_len = rest;
+	}
 	snprintf(from, sizeof from, "takeover-socket: socket %d", offer);
-	if (gift.kind == SOCKET_UNNAMED) {             /* a later version's; the former process keeps it */
-		takeover_drop(m, 0);
-		return 0;
-	}
-	for (size_t i = 0; i < m->n_fds; i++) {
-		gift.fd = m->fds[i];
-		if (sockets_adopt(sockets, conf, &gift)) {
-			takeover_drop(m, i + 1);
-			return -1;
-		}
-	}
-	return 0;
+	return sockets_adopt(sockets, conf, &gift);
 }
 
 static int take_path(struct takeover_former *f, struct takeover_message *m)
