@@ -5,6 +5,8 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "proxy/answer/local_reply.h"
+#include "proxy/cache/fill.h"
 #include "proxy/cache/purge.h"
 
 /* Bits of the states that may follow. An answer may end at any time. */
@@ -123,34 +125,48 @@ void answer_set_kept(struct answer *a, int fwd_status)
 	a->status = (struct cache_status){ .kept = true, .fwd = FWD_STALE, .fwd_status = fwd_status, .detail = "kept" };
 }
 
-/* Moves the reader to the stored response that the SUBSTITUTED object names. */
-static struct object_head *answer_follow(struct answer *a, struct object_reader *r)
+/* Takes over what the fill tells of the object that answers. */
+static void answer_note(struct answer *a, const struct object *o)
 {
-	const struct object_report *report = object_reported(r->object);
-	struct object_head *head;
+	const struct filled *told = filled_of(o);
 
+	if (!told)
+		return;
+	a->status.fwd_status = told->fwd_status;
+	a->status.stored = told->stored;
+	a->why = told->failure;
+	a->came = told->came;
+	if (object_phase(o) != OBJECT_SUBSTITUTED) {
+		a->status.detail = told->detail;
+		return;
+	}
 	a->source = SOURCE_SUBSTITUTED;
-	a->freshness = report->freshness;
-	a->status.fwd_status = report->fwd_status;
-	a->status.stored = report->stored;
-	a->why = report->failure;
-	if (report->kept)
-		answer_set_kept(a, report->fwd_status);
-	object_follow(r, &head);
-	return head;
+	a->freshness = told->freshness;
+	if (told->kept)
+		answer_set_kept(a, told->fwd_status);
 }
 
 struct object_head *answer_head(struct answer *a, struct object_reader *r, bool *stored)
 {
-	bool substituted = object_phase(r->object) == OBJECT_SUBSTITUTED;
-	struct object_head *head = substituted ? answer_follow(a, r) : a->head;
+	struct object_head *head = a->head;
 
-	*stored = head;
-	if (!substituted)
-		a->head = NULL;
-	if (!head && (head = object_get_head(r->object)))
+	a->head = NULL;
+	*stored = head || object_phase(r->object) == OBJECT_SUBSTITUTED;
+	if (head)
+		return head;
+	if (*stored || object_get_head(r->object))
+		answer_note(a, r->object);
+	if (*stored)
+		object_follow(r, &head);
+	else if ((head = object_get_head(r->object)))
 		object_head_ref(head);
 	return head;
+}
+
+struct object *answer_failure(struct answer *a, const struct object *o)
+{
+	answer_note(a, o);
+	return local_reply_failed(a->ctx, o);
 }
 
 bool answer_waits(const struct answer *a)

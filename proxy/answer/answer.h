@@ -70,8 +70,8 @@ struct answer {
 	enum answer_source source;
 	bool asks;                     /* a fetch was begun for this request */
 	bool paused;                   /* the origin was not asked because of a pause */
-	/* for which a kept feed answers; NONE: for a status, or because the origin is slow */
-	enum failure_kind why;
+	enum failure_kind why;         /* how the fetch failed, or why it is paused; NONE: neither, or by a status */
+	int64_t came;                  /* of a fetch: when the origin's head came, seconds since the epoch */
 	struct cache_status status;
 	size_t url_len;                /* memory.key begins with the URL; 0: it is not written for this request */
 	struct purge_wait *purging;    /* a PURGE that the stores have not done yet; NULL: none */
@@ -103,6 +103,9 @@ void answer_late(struct answer *, struct object *);
 /* The head to send of the object that is read, one reference; NULL: it is not there. *stored: it is that of a stored
  * response, to which the reader has moved if it is SUBSTITUTED. */
 struct object_head *answer_head(struct answer *, struct object_reader *, bool *stored);
+
+/* The answer that tells of an object that failed before it had a head. NULL: out of memory. */
+struct object *answer_failure(struct answer *, const struct object *);
 
 /* The last choices, made once the head is there: which head and how much of the body are sent, by the request's own
  * preconditions and range. */

@@ -26,20 +26,14 @@ struct conditional_stored answer_validators(const struct answer *a, const struct
 	return stored;
 }
 
-static void deliver_lines(struct answer *a, struct object *o, bool stored, struct delivery *f)
+static void deliver_lines(const struct answer *a, bool stored, struct delivery *f)
 {
 	struct text t = text_on(f->lines, sizeof f->lines - 1);
-	const struct object_report *r = object_reported(o);
 
 	if (stored) {
 		text_puts(&t, "Age: ");
 		text_integer(&t, freshness_age(&a->freshness, answer_now(a)));
 		text_puts(&t, "\r\n");
-	}
-	if (a->source == SOURCE_FILL || a->source == SOURCE_COLLAPSED) {
-		a->status.fwd_status = r->fwd_status;
-		a->status.stored = r->stored;
-		a->status.detail = r->detail;
 	}
 	cache_status_line(&t, a->ctx->conf->via, &a->status);
 	f->lines[t.failed ? 0 : t.len] = '\0';
@@ -239,7 +233,7 @@ static int deliver_choose(struct answer *a, struct object *o, struct object_head
 	const struct entry *part;
 	int failed;
 
-	deliver_lines(a, o, from_store, f);
+	deliver_lines(a, from_store, f);
 	answer_count(a);
 	if (deliver_lead(a, f))
 		return -1;

@@ -59,10 +59,10 @@ static void lookup_ask_for_variant(struct answer *a, const char *names)
  * own directives, not by those of the request that began the fetch. */
 static bool lookup_takes_substitute(const struct answer *a, const struct object *o)
 {
-	const struct object_report *r = object_reported(o);
+	const struct filled *told = filled_of(o);
 
-	return object_phase(o) != OBJECT_SUBSTITUTED || r->kept || (r->fwd_status == 304 && !r->failure) ||
-	    freshness_if_error(&r->freshness, a->lookup.cc, answer_now(a));
+	return object_phase(o) != OBJECT_SUBSTITUTED || told->kept || (told->fwd_status == 304 && !told->failure) ||
+	    freshness_if_error(&told->freshness, a->lookup.cc, answer_now(a));
 }
 
 bool lookup_again(struct answer *a, const struct object *o)

@@ -75,7 +75,7 @@ static bool lookup_is_late(const struct answer *a, const struct object *o)
 	uint64_t after = a->target.route->slow_after_ms;
 
 	return after && object_phase(o) == OBJECT_WAITING && lookup_has_kept(a) &&
-	    loop_now_ms(a->ctx->loop) >= object_reported(o)->asked_ms + after;
+	    loop_now_ms(a->ctx->loop) >= filled_of(o)->asked_ms + after;
 }
 
 /* Where a feed is kept, the client waits no longer than slow-after. */

@@ -2,6 +2,7 @@
  * to none of them where it never reached the cache. Must not know: how the answer came about. */
 #include "proxy/answer/answer_internal.h"
 
+#include "proxy/cache/fill.h"
 #include "proxy/settings/settings.h"
 
 /* A request that waited for another one's fetch counts as collapsed, wherever the answer came from. STAT_COUNT: the
@@ -58,6 +59,8 @@ enum answer_outcome answer_outcome(const struct answer *a)
 
 int64_t answer_next_fetch(const struct answer *a, const struct object *o)
 {
+	const struct filled *told = filled_of(o);
+
 	if (a->status.kept) /* the next request asks, or the next one behind a pause */
 		return 0;
 	switch (a->source) {
@@ -68,7 +71,7 @@ int64_t answer_next_fetch(const struct answer *a, const struct object *o)
 		return a->status.fwd_status == 304 && !a->status.stored ? 0 : freshness_end(&a->freshness);
 	case SOURCE_FILL:
 	case SOURCE_COLLAPSED:
-		return object_expires(o);
+		return told ? atomic_load_explicit(&told->expires, memory_order_relaxed) : 0;
 	case SOURCE_PAST:
 		break;
 	}
@@ -93,23 +96,21 @@ static int64_t answer_good(const struct answer *a, const struct object_report *r
 {
 	if (!r->decided || !r->verdict.feed)
 		return 0;
-	return a->source == SOURCE_STORED || a->source == SOURCE_SUBSTITUTED ? a->freshness.response_time : r->came;
+	return a->source == SOURCE_STORED || a->source == SOURCE_SUBSTITUTED ? a->freshness.response_time : a->came;
 }
 
-/* Whether the origin failed, with *status or *why. A refusal of a client's own credentials concerns that client
+/* Whether the origin failed, by its status or why. A refusal of a client's own credentials concerns that client
  * alone. */
-static bool answer_failed(const struct answer *a, const struct object_report *r, int *status, enum failure_kind *why)
+static bool answer_origin_failed(const struct answer *a)
 {
-	*status = r->fwd_status;
-	*why = r->failure;
+	int status = a->status.fwd_status;
+
 	switch (a->source) {
 	case SOURCE_FILL:
 	case SOURCE_COLLAPSED:
-		return *why || (*status >= 400 && !(a->request->authorization && *status <= 403));
+		return a->why || (status >= 400 && !(a->request->authorization && status <= 403));
 	case SOURCE_SUBSTITUTED:
-		*status = a->status.fwd_status;
-		*why = a->why;
-		return *why || *status >= 400;
+		return a->why || status >= 400;
 	case SOURCE_STORED:
 	case SOURCE_PAST:
 		break;
@@ -121,7 +122,7 @@ void answer_account(const struct answer *a, const struct object_report *r, const
     struct feed_state *s)
 {
 	uint64_t now_us = loop_now_us(a->ctx->loop);
-	bool failed = answer_failed(a, r, &s->failed_status, &s->failed_why) || end->why;
+	bool failed = answer_origin_failed(a) || end->why;
 
 	s->saved = answer_saves(a);
 	s->good = end->status < 400 && !end->cut ? answer_good(a, r) : 0;
@@ -136,8 +137,8 @@ void answer_account(const struct answer *a, const struct object_report *r, const
 		return;
 	s->failed_us = now_us;
 	s->failed_at = answer_now(a);
-	if (end->why)
-		s->failed_why = end->why;
+	s->failed_status = a->status.fwd_status;
+	s->failed_why = end->why ? end->why : a->why;
 }
 
 void answer_count(const struct answer *a)

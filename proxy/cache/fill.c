@@ -34,6 +34,11 @@ static void fill_note_answer(struct fill *l)
 	l->request_time = l->response_time - (took > steady ? took : steady);
 }
 
+static void fill_set_expires(struct fill *l, bool stored)
+{
+	atomic_store_explicit(&l->told->expires, stored ? freshness_end(&l->fresh) : 0, memory_order_relaxed);
+}
+
 void fill_leave(struct fill *l)
 {
 	if (!l->left)
@@ -150,8 +155,7 @@ static void fill_set_hit_for_miss(struct fill *l, int status)
 		    &l->ticket);
 }
 
-static int fill_plan_storing(struct fill *l, const struct fetch_answer *answer, struct object *o,
-    enum storable *storable)
+static int fill_plan_storing(struct fill *l, const struct fetch_answer *answer, enum storable *storable)
 {
 	const struct http_msg *m = answer->msg;
 	bool part = fill_takes_part(l, m);     /* a part is judged as a 200 */
@@ -169,7 +173,7 @@ static int fill_plan_storing(struct fill *l, const struct fetch_answer *answer, 
 	if (!l->needs_feed)
 		fill_set_hit_for_miss(l, m->status);
 	if (*storable != STORABLE_YES)
-		object_report(o)->detail = storable_word(*storable);
+		l->told->detail = storable_word(*storable);
 	l->keeps_good = *storable == STORABLE_YES && !l->needs_feed && fill_keeps_good(l, m);
 	if (*storable != STORABLE_YES || l->keeps_good)
 		return 0;
@@ -200,23 +204,23 @@ static enum fetch_choice fill_on_head(void *arg, const struct fetch_answer *answ
 
 	fill_note_answer(l);
 	fill_moves_head(l, answer);
-	if (object_report(o)->foreign)
+	if (answer->foreign)
 		l->head.way = RESPONSE_FOREIGN;
 	if (l->params.entry && m->status == 304 && answer->conditional)
 		return fill_refresh(l, answer, o);
 	if (fill_serve_stale(l, o, m->status, answer->astray))
 		return FETCH_ANSWERED;
 	l->needs_feed = m->status / 100 == 2 && fill_keeps_feed(l);
-	if (fill_plan_storing(l, answer, o, &storable))
+	if (fill_plan_storing(l, answer, &storable))
 		return FETCH_NO_MEMORY;
 	own = (!l->storing && !fill_is_trouble(l, m, storable)) || fill_is_for_client(l, m) ||
 	    fill_is_refusal(l, m->status);
 	if (fill_admit(l, m, own, o))
 		return FETCH_NO_MEMORY;
-	object_report(o)->fwd_status = m->status;
-	object_report(o)->came = l->response_time;
-	object_report(o)->stored = l->storing;
-	object_set_expires(o, l->storing ? freshness_end(&l->fresh) : 0);
+	l->told->fwd_status = m->status;
+	l->told->came = l->response_time;
+	l->told->stored = l->storing;
+	fill_set_expires(l, l->storing);
 	if (!l->storing)
 		log_step(&l->id, "store: no, %s",
 		    storable == STORABLE_YES ? "too large, or an error behind a good one" : storable_word(storable));
@@ -270,18 +274,19 @@ static void fill_on_grew(void *arg, struct object *o)
 	fill_release(l);
 }
 
-static bool fill_on_failed(void *arg, const struct failure *f, struct object *o)
+static bool fill_on_failed(void *arg, const struct failure *f, int status, struct object *o)
 {
 	struct fill *l = arg;
 
 	fill_moves_failed(l, f);
-	if (object_phase(o) == OBJECT_WAITING)
-		object_report(o)->failure = f->error;
+	l->told->failure = f->error;
+	if (status)
+		l->told->fwd_status = status;
 	/* FAILURE_ENCODING is no error of the origin: it did answer, and only its text could not be read. The client is
 	 * told so, unless a feed is kept. */
 	if (fill_serve_stale(l, o, 0, f->error == FAILURE_ENCODING || f->error == FAILURE_NO_FEED))
 		return true;
-	object_report(o)->stored = false;
+	l->told->stored = false;
 	/* Before readers learn of the failure: a request that asks again must not find this object. */
 	fill_leave(l);
 	return false;
@@ -348,8 +353,7 @@ static void fill_on_done(void *arg, struct object *o)
 		l->marks = l->marks && !e;
 		log_step(&l->id, "store: %s", e ? "done" : "no, purged meanwhile or out of memory");
 	}
-	if (object_expires(o))
-		object_set_expires(o, e ? freshness_end(&l->fresh) : 0);
+	fill_set_expires(l, e);
 	if (l->outdates && !e)
 		fill_outdate(l);
 	entry_unref(&e);
@@ -412,7 +416,7 @@ static struct fill *fill_new(const struct fill_params *params)
 struct object *fill_start(const struct fill_params *params, struct fetch_request *r, bool *collapsed)
 {
 	static const struct failure no_memory = { .error = FAILURE_PROXY_INTERNAL_ERROR };
-	struct object *theirs = NULL, *o = object_new(params->transit_bytes);
+	struct object *theirs = NULL, *o = object_new_beside(params->transit_bytes, sizeof(struct filled));
 	struct fill *l = fill_new(params);
 	struct fetch_hooks hooks = { fill_on_known, fill_on_hop, fill_on_head, fill_on_grew, fill_on_failed,
 		fill_on_done, fill_on_end, l };
@@ -420,13 +424,14 @@ struct object *fill_start(const struct fill_params *params, struct fetch_request
 	if (!o || !l)
 		goto fail;
 	l->object = o;
+	l->told = object_beside(o);
 	l->id = r->id;
 	l->head = r->transform.head;
 	l->params.freshness.drops_own = r->transform.head.way == RESPONSE_FOREIGN;
 	l->ranged = r->ranged;
 	l->normalises = r->transform.normalise;
 	l->marks = l->normalises && !l->ranged;
-	object_report(o)->asked_ms = l->asked_ms;
+	l->told->asked_ms = l->asked_ms;
 	r->lasting = r->lasting && fill_keeps_feed(l);
 	if (fill_add_validators(l, r))
 		goto fail;

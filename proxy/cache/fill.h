@@ -44,6 +44,27 @@ struct fill_params {
 	bool alone;                    /* joins no other request's fetch, and is joined by none */
 };
 
+/* What a fill tells the answers that read its object; it lies behind the object. All but asked_ms and expires is set
+ * before object_head(), object_substitute() or object_fail(). */
+struct filled {
+	uint64_t asked_ms;             /* when its fetch began, by the monotonic clock; set before others learn of it */
+	int fwd_status;                /* the origin's status; 0: none came */
+	enum failure_kind failure;     /* how the fetch failed, though something else may answer; NONE: it did not */
+	int64_t came;                  /* when the origin's head came, seconds since the epoch; 0: none did */
+	bool stored;
+	bool kept;                     /* the kept feed substitutes, because the origin failed */
+	const char *detail;            /* why it is not stored, as a token; NULL: not told */
+	struct freshness freshness;    /* of the stored response that substitutes */
+	/* When what is stored must be fetched again; 0: it is not stored. Set anew when the body is done and read
+	 * already: readers may see either. */
+	_Atomic int64_t expires;
+};
+/* NULL: the object is no fill's. */
+static inline const struct filled *filled_of(const struct object *o)
+{
+	return (const struct filled *)object_beside(o);
+}
+
 /* Starts the fetch, or sets *collapsed where another request was first. Returns the object to read (one reference);
  * NULL: out of memory. What r owns is taken or freed; r->hooks is set, and r->conditional to validators of
  * params.entry. */

@@ -45,6 +45,7 @@ struct fill {
 	int64_t request_time, response_time;
 	uint64_t answered_ms;          /* when the response came, by the monotonic clock */
 	struct object *object;         /* the fetch holds the reference */
+	struct filled *told;           /* behind the object */
 	bool left;                     /* no request can join any more */
 	bool storing;
 	/* what is stored under the response's key is older than the response, and must not be found any more once the

@@ -120,7 +120,7 @@ static void fill_remove_former(struct fill *l, const struct entry *e, enum stora
 }
 
 /* Stores the merged response, if it may be stored; takes over what parts hold. -1: out of memory. */
-static int fill_store_merged(struct fill *l, struct entry_parts *parts, struct object *o)
+static int fill_store_merged(struct fill *l, struct entry_parts *parts)
 {
 	enum storable storable;
 	struct entry *e = NULL;
@@ -134,8 +134,8 @@ static int fill_store_merged(struct fill *l, struct entry_parts *parts, struct o
 	else
 		entry_parts_free(parts);
 	fill_remove_former(l, e, storable);
-	object_report(o)->stored = e;
-	object_report(o)->detail = storable == STORABLE_YES ? NULL : storable_word(storable);
+	l->told->stored = e;
+	l->told->detail = storable == STORABLE_YES ? NULL : storable_word(storable);
 	log_step(&l->id, "store: %s", e ? "confirmed" :
 	    storable == STORABLE_YES ? "no, purged meanwhile or out of memory" : storable_word(storable));
 	entry_unref(&e);
@@ -143,9 +143,9 @@ static int fill_store_merged(struct fill *l, struct entry_parts *parts, struct o
 }
 
 /* Makes the new head and stores the response with it. *head: the head that answers, one reference. */
-static enum fill_head fill_renew(struct fill *l, const struct http_msg *m, struct object *o, struct object_head **head)
+static enum fill_head fill_renew(struct fill *l, const struct http_msg *m, struct object_head **head)
 {
-	struct freshness *fresh = &object_report(o)->freshness;
+	struct freshness *fresh = &l->told->freshness;
 	struct entry_parts parts;
 	enum fill_head r;
 
@@ -157,16 +157,16 @@ static enum fill_head fill_renew(struct fill *l, const struct http_msg *m, struc
 		if ((r = fill_make_merged(l, m, false, &parts, fresh)) != FILL_HEAD)
 			return r;
 	}
-	return fill_store_merged(l, &parts, o) ? FILL_HEAD_NO_MEMORY : FILL_HEAD;
+	return fill_store_merged(l, &parts) ? FILL_HEAD_NO_MEMORY : FILL_HEAD;
 }
 
 /* The stored head and that of the 304 merge into one that is too large or is no head: the stored response answers once
  * more as it is, and is removed. */
-static struct object_head *fill_retire(struct fill *l, struct object *o)
+static struct object_head *fill_retire(struct fill *l)
 {
 	const struct entry *old = l->params.entry;
 
-	object_report(o)->freshness = old->freshness;
+	l->told->freshness = old->freshness;
 	cache_remove(l->params.cache, old->key, old->key_len);
 	return object_head_ref(old->head);
 }
@@ -196,16 +196,16 @@ enum fetch_choice fill_refresh(struct fill *l, const struct fetch_answer *answer
 	l->head.url = answer->url;
 	l->head.redirected = answer->redirected;
 	l->head.varies = fill_varies_by_coding(l->params.entry);
-	if ((r = fill_renew(l, m, o, &head)) == FILL_HEAD_UNUSABLE) {
+	if ((r = fill_renew(l, m, &head)) == FILL_HEAD_UNUSABLE) {
 		object_head_unref(&head);
-		head = fill_retire(l, o);
+		head = fill_retire(l);
 	}
 	if (r == FILL_HEAD_NO_MEMORY ||
-	    fill_admit(l, m, fill_is_for_client(l, m) || !object_report(o)->stored, o)) {
+	    fill_admit(l, m, fill_is_for_client(l, m) || !l->told->stored, o)) {
 		object_head_unref(&head);
 		return FETCH_NO_MEMORY;
 	}
-	object_report(o)->fwd_status = m->status;
+	l->told->fwd_status = m->status;
 	object_substitute(o, head, l->params.entry->object);
 	object_head_unref(&head);
 	fill_leave(l);
@@ -244,7 +244,7 @@ static bool fill_may_serve_stale(struct fill *l, int status)
 bool fill_serve_stale(struct fill *l, struct object *o, int status, bool no_feed)
 {
 	struct entry *e = l->params.entry;
-	struct object_report *r = object_report(o);
+	struct filled *told = l->told;
 	bool kept;
 
 	if (!e || cache_ticket_is_spent(l->params.cache, &l->ticket, e))
@@ -252,14 +252,14 @@ bool fill_serve_stale(struct fill *l, struct object *o, int status, bool no_feed
 	kept = fill_may_keep(l, status, no_feed);
 	if (!kept && (no_feed || !fill_may_serve_stale(l, status)))
 		return false;
-	r->kept = kept;
-	r->stored = false;
-	r->detail = NULL;
-	object_set_expires(o, 0);
+	told->kept = kept;
+	told->stored = false;
+	told->detail = NULL;
+	atomic_store_explicit(&told->expires, 0, memory_order_relaxed);
 	if (status)
-		r->fwd_status = status;
+		told->fwd_status = status;
 	log_step(&l->id, "lookup: what is stored answers for an origin that errs");
-	r->freshness = e->freshness;
+	told->freshness = e->freshness;
 	l->marks = l->storing = false;
 	object_set_audience(o, NULL);
 	object_substitute(o, e->head, e->object);

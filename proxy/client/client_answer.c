@@ -165,7 +165,7 @@ bool client_begin(struct client *c)
 		return client_begin_with(c, head, stored);
 	if (object_phase(o) != OBJECT_FAILED)
 		return false;
-	client_take_object(c, local_reply_failed(client_context(c), o));
+	client_take_object(c, answer_failure(&x->answer, o));
 	return c->state == CL_WAIT;
 }
 

@@ -40,7 +40,17 @@ void object_head_unref(struct object_head **hp)
 
 struct object *object_new(size_t transit_bytes)
 {
-	struct object *o = heap_take_zeroed(HEAP_KEPT, sizeof *o + sizeof *o->making);
+	return object_new_beside(transit_bytes, 0);
+}
+
+void *object_beside(const struct object *o)
+{
+	return o->making && o->making->beside ? o->making + 1 : NULL;
+}
+
+struct object *object_new_beside(size_t transit_bytes, size_t beside)
+{
+	struct object *o = heap_take_zeroed(HEAP_KEPT, sizeof *o + sizeof *o->making + beside);
 	struct object_making *making = (struct object_making *)(void *)(o + 1);
 
 	if (!o)
@@ -49,6 +59,7 @@ struct object *object_new(size_t transit_bytes)
 	o->making = making;
 	o->report = &making->report;
 	making->maker = object_actor();
+	making->beside = beside;
 	making->transit_bytes = making->allowance = transit_bytes;
 	LIST_INIT(&making->readers);
 	return o;
@@ -400,16 +411,6 @@ void object_count(struct object *o, uint64_t repairs, uint64_t malformed)
 	o->making->report.repairs = repairs;
 	o->making->report.malformed = malformed;
 	object_unlock(o);
-}
-
-void object_set_expires(struct object *o, int64_t expires)
-{
-	atomic_store_explicit(&o->making->expires, expires, memory_order_relaxed);
-}
-
-int64_t object_expires(const struct object *o)
-{
-	return o->making ? atomic_load_explicit(&o->making->expires, memory_order_relaxed) : 0;
 }
 
 const struct object_report *object_snapshot(struct object *o, struct object_report *room)

@@ -55,17 +55,7 @@ struct object_report {
 	struct verdict verdict;
 	bool revised;                  /* verdict was corrected after the head was made */
 	uint64_t repairs, malformed;
-	/* What the cache did; set before object_head() or object_substitute(). */
-	bool stored;
 	bool normalised, decoded;      /* what was done to the body (response_head.h) */
-	bool foreign;                  /* a redirect led to another origin, or the client chose it (response_head.h) */
-	int fwd_status;                /* the origin's status; 0: none came */
-	enum failure_kind failure;     /* how the fetch failed, though something else may answer; NONE: it did not */
-	int64_t came;                  /* when the origin's head came, seconds since the epoch; 0: none did */
-	bool kept;                     /* the kept feed substitutes, because the origin failed */
-	uint64_t asked_ms;             /* when its fetch began, by the monotonic clock; set before others learn of it */
-	const char *detail;            /* why it is not stored, as a token; NULL: not told */
-	struct freshness freshness;    /* of the stored response that substitutes */
 };
 
 /* What is known of a body's gzip form. */
@@ -103,6 +93,10 @@ struct object_writer {
 
 /* One reference, the caller's. NULL: out of memory. */
 struct object *object_new(size_t transit_bytes);
+/* The same, with room of that size behind it for what its maker tells those who read it: zero at first.
+ * object_beside() gives it; NULL: there is none. */
+struct object *object_new_beside(size_t transit_bytes, size_t beside);
+void *object_beside(const struct object *);
 /* To be called before another thread may learn of an object that is not done and kept. Until then it belongs to the
  * thread that made it, and takes no lock. */
 void object_share(struct object *);
@@ -149,10 +143,6 @@ struct object_report *object_report(struct object *);
 const struct object_report *object_reported(const struct object *);
 /* Sets the report's counts, which come with the end of the body. */
 void object_count(struct object *, uint64_t repairs, uint64_t malformed);
-/* When what is stored of it must be fetched again; 0: it is not stored. It is set before object_head(), and anew by the
- * writer when the body is done and read already: readers may see either. Not of an object_inlay(). */
-void object_set_expires(struct object *, int64_t expires);
-int64_t object_expires(const struct object *);
 /* The report as it stands while the writer may go on; copied to *room if need be. */
 const struct object_report *object_snapshot(struct object *, struct object_report *room);
 

@@ -23,6 +23,7 @@ struct object_making {
 	bool shared;                       /* several threads may use it: each takes the lock */
 	const void *maker;                 /* the thread that uses it while it is not shared: object_actor() */
 	pthread_mutex_t lock;              /* guards segments, length, readers, writer; made by object_share() */
+	bool beside;                       /* there is room behind it (object_beside()) */
 	bool writer_waits;                 /* object_full() returned true: room() is owed */
 	bool compact;                      /* all its bytes are known: no memory is taken beyond `expected` */
 	/* allowance: the share of transit_bytes that counted when the writer last had to wait (bodies.h) */
@@ -31,7 +32,6 @@ struct object_making {
 	uint64_t expected;                 /* about the length of the body; 0: not known */
 	struct object_segment *last;
 	struct object_report report;
-	_Atomic int64_t expires;
 	struct audience *audience;
 	struct failure failure;
 	struct object_writer *writer;

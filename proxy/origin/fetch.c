@@ -82,7 +82,8 @@ void fetch_fail(struct fetch *f)
 		    f->failure.retry_after_s ? STAT_BACKOFF_REFUSALS : STAT_FETCHES_FAILED, 1);
 	fetch_tell_failed(f);
 	if (object_phase(f->object) == OBJECT_WAITING && f->hooks.failed &&
-	    f->hooks.failed(f->hooks.arg, &f->failure, f->object))
+	    f->hooks.failed(f->hooks.arg, &f->failure, f->failure.error == FAILURE_UNASKED ? f->msg.status : 0,
+	        f->object))
 		fetch_tell_kept(f);
 	else
 		object_fail(f->object, &f->failure);

@@ -49,6 +49,7 @@ struct fetch_answer {
 	bool cookies;                  /* a request carried cookies that a redirect had set: nobody else's answer */
 	const char *url;               /* at which the response was found */
 	bool redirected;               /* redirects led there */
+	bool foreign;                  /* one led to another origin, or the client chose it (response_head.h) */
 	bool astray;                   /* a redirect that leads nowhere, where redirects are followed */
 };
 
@@ -71,8 +72,9 @@ struct fetch_hooks {
 	enum fetch_choice (*head)(void *arg, const struct fetch_answer *, struct object *);
 	/* The body in the making may have grown. */
 	void (*grew)(void *arg, struct object *);
-	/* The fetch failed while the object is WAITING. True: the object was substituted. */
-	bool (*failed)(void *arg, const struct failure *, struct object *);
+	/* The fetch failed while the object is WAITING. status: of the response that was refused; 0: none came.
+	 * True: the object was substituted. */
+	bool (*failed)(void *arg, const struct failure *, int status, struct object *);
 	void (*done)(void *arg, struct object *);      /* the object is DONE, and of the length that the origin meant */
 	void (*end)(void *arg);                        /* called in any case, and last */
 	void *arg;

@@ -26,6 +26,7 @@ static int fetch_ask_hooks(struct fetch *f)
 {
 	const struct fetch_answer answer = { .msg = &f->msg, .upstream = { f->head.bytes, f->msg.head_len },
 		.conditional = fetch_is_conditional(f), .cookies = f->cookies,
+		.foreign = f->request.transform.head.way == RESPONSE_FOREIGN,
 		.url = f->url.bytes, .redirected = f->trail.n > 1,
 		.astray = f->request.redirects.hops && f->msg.status / 100 == 3 && f->msg.status != 304 };
 
@@ -66,7 +67,6 @@ static void fetch_refuse_unasked(struct fetch *f)
 		fetch_ask_unconditionally(f);
 		return;
 	}
-	object_report(f->object)->fwd_status = f->msg.status;
 	fetch_fail_as(f, FAILURE_UNASKED, "status %u that was not asked for", f->msg.status);
 }
 
@@ -93,7 +93,6 @@ static int fetch_start_body(struct fetch *f)
 	fetch_tell_head(f);
 	if (fetch_follow(f))
 		return -1;
-	object_report(f->object)->foreign = f->request.transform.head.way == RESPONSE_FOREIGN;
 	if (fetch_ask_hooks(f))
 		return -1;
 	fetch_enter(f, FETCH_BODY);

@@ -470,30 +470,6 @@ static void same(void)
 	}
 }
 
-static void *looks(void *arg)
-{
-	while (object_phase(arg) != OBJECT_DONE || object_expires(arg))
-		sched_yield();
-	return NULL;
-}
-
-/* Whether the body is stored is known behind its end, when readers on other threads may have taken all of it. */
-static void expires(void)
-{
-	struct object *o = object_new(1 << 20);
-	pthread_t thread;
-
-	object_share(o);
-	object_set_expires(o, 60);
-	start(o);
-	CU_ASSERT_EQUAL_FATAL(pthread_create(&thread, NULL, looks, o), 0);
-	append(o, 10);
-	object_done(o);
-	object_set_expires(o, 0);
-	CU_ASSERT_EQUAL_FATAL(pthread_join(thread, NULL), 0);
-	object_unref(&o);
-}
-
 UNIT_SUITE(object, { "phases", phases }, { "trust 03: interim responses", interim },
 	{ "reading", reading }, { "several", several }, { "back pressure", back_pressure }, { "trust 23: expelled", expelled },
-	{ "references", references }, { "seeking", seeking }, { "pages", pages }, { "pages in transit", pages_in_transit }, { "same", same }, { "expires", expires })
+	{ "references", references }, { "seeking", seeking }, { "pages", pages }, { "pages in transit", pages_in_transit }, { "same", same })
