@@ -16,7 +16,6 @@
 #include "core/normalise/normalise.h"
 #include "core/policy/policy.h"
 
-enum { CONF_NAMES_MAX = 16 };   /* the most names in one list */
 #define CONF_ORIGINS_MAX 16     /* the most origins in one list */
 enum { CONF_UNIX_PATH_MAX = 107 };      /* bytes of a Unix socket's path (unix(7): sun_path with its final zero) */
 /* The limit of an option for which an array elsewhere has room, and the limit as text for the table. */

@@ -70,8 +70,8 @@ static void print_flag(FILE *out, const struct conf_row *row)
 
 void conf_print_manual_flags(FILE *out)
 {
-	print_sections(out, ".Bl -column \"--targeted-cache-control NAME[,NAME]...\" \"127.0.0.0/8, ::1\"\n", ".El\n",
-	    print_flag);
+	print_sections(out, ".Bl -column \"--connect-allow DESTINATION[,DESTINATION]...\" \"127.0.0.0/8, ::1\"\n",
+	    ".El\n", print_flag);
 }
 
 static void print_option(FILE *out, const struct conf_row *row)

@@ -522,39 +522,7 @@ static void clear_string(void *member)
 	*string = NULL;
 }
 
-/* Lists of tokens in order, NULL at the end. Each is one block of memory, with the pointers before the text. */
-
-static int set_names(const struct conf_row *row, void *member, const struct conf_value *value, struct conf_error *error)
-{
-	static const char blanks[] = ", \t";
-	const char ***owned = member, **names = malloc((CONF_NAMES_MAX + 1) * sizeof *names + strlen(value->text) + 1);
-	size_t count = 0;
-	char *at;
-
-	if (!names)
-		return conf_fail_memory(error);
-	at = (char *)(names + CONF_NAMES_MAX + 1);
-	strcpy(at, value->text);
-	for (char *save, *name = strtok_r(at, blanks, &save); name; name = strtok_r(NULL, blanks, &save)) {
-		size_t len = 0;
-
-		while (type_is_token(name[len]))
-			len++;
-		if (name[len] || count == CONF_NAMES_MAX) {
-			conf_fail(error,
-			    "'%.64s' is %s; allowed: %s, at most %d names of letters, digits and !#$%%&'*+-.^_`|~",
-			    SHOWN(name), name[len] ? "no name" : "one name too many", conf_types[row->type].placeholder,
-			    CONF_NAMES_MAX);
-			free(names);
-			return -1;
-		}
-		names[count++] = name;
-	}
-	names[count] = NULL;
-	free(*owned);
-	*owned = names;
-	return 0;
-}
+/* Lists of words in order, NULL at the end: one block of memory, with the pointers before the text. */
 
 static void format_names(FILE *out, const struct conf_row *row, const void *member)
 {

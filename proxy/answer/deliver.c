@@ -111,21 +111,14 @@ static int deliver_mark_gzip(struct object_head *h, const struct http_msg *m)
 
 static int deliver_not_modified(const struct answer *a, const struct object_head *from, struct delivery *f)
 {
-	/* the fields of RFC 9110 section 15.4.5, and those that utfeed adds by itself */
-	static const char *const kept[] = { "cache-control", "content-location", "date", "etag", "expires", "vary",
-		"last-modified", "via", "x-encoding-rule", "cache-status", "set-cookie", "content-security-policy",
-		"x-content-type-options", NULL };
-	const char *names[sizeof kept / sizeof *kept + CONF_NAMES_MAX];
-	struct object_head *h;
-	size_t n = 0;
-	bool made;
+	/* the fields of RFC 9110 section 15.4.5, and those that utfeed adds by itself. To caches between here and the
+	 * client, CDN-Cache-Control does what Cache-Control does (RFC 9213 section 2.2). */
+	static const char *const kept[] = { CDN_CACHE_CONTROL, "cache-control", "content-location", "date", "etag",
+		"expires", "vary", "last-modified", "via", "x-encoding-rule", "cache-status", "set-cookie",
+		"content-security-policy", "x-content-type-options", NULL };
+	struct object_head *h = deliver_make_head(from, 304, kept, true);
+	bool made = h && (!from->gzip || !deliver_mark_gzip(h, a->request->msg));
 
-	/* To caches between here and the client, targeted fields do what Cache-Control does (RFC 9213 section 2.2). */
-	for (const char *const *t = a->target.route->targeted_cache_control; *t; t++)
-		names[n++] = *t;
-	memcpy(names + n, kept, sizeof kept);
-	h = deliver_make_head(from, 304, names, true);
-	made = h && (!from->gzip || !deliver_mark_gzip(h, a->request->msg));
 	object_head_unref(&f->head);
 	f->head = h;
 	return made ? 0 : -1;

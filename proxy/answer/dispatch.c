@@ -74,7 +74,6 @@ enum { FEED_HINT_MAX_S = 24 * 60 * 60 };
 static struct freshness_settings dispatch_freshness(const struct conf *conf, const struct conf_route *route)
 {
 	return (struct freshness_settings){
-		.targeted = route->targeted_cache_control,
 		.floor_s = (uint32_t)(route->freshness_floor_ms / 1000),
 		.adaptive = route->adaptive,
 		.hint_max_s = route->feed_hints ? FEED_HINT_MAX_S : 0,

@@ -101,8 +101,7 @@ static bool client_begin_with(struct client *c, struct object_head *head, bool s
 	struct sender_client asked = { .head = x->msg.method == METHOD_HEAD, .http_1_0 = x->msg.minor == 0,
 		.trailers = request_wants_trailer(&x->request), .keep = c->keep, .lines = final.lines,
 		.gzip = head->gzip && client_conf(c)->gzip && request_accepts_gzip(&x->request),
-		.gzip_min = client_conf(c)->gzip_min,
-		.gzip_effort = client_conf(c)->gzip_fast ? GZIP_FAST : GZIP_SMALL };
+		.gzip_min = client_conf(c)->gzip_min };
 	struct verdict v;
 
 	if (answer_deliver(&x->answer, o, head, &final)) {

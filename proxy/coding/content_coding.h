@@ -13,6 +13,9 @@ enum { CONTENT_CODING_LAYERS = 2 };
 /* Accept-Encoding of requests to origins. */
 #define CONTENT_CODING_ACCEPT "gzip, deflate, br, zstd"
 
+/* A short body may unpack to any number of times its size: it cannot take much memory. */
+enum { CONTENT_CODING_RATIO_AFTER = 1 << 20 };
+
 /* Limits for each layer, and for the chain as a whole. */
 struct content_coding_limits {
 	uint64_t ratio, ratio_after;   /* output may be ratio times the input; checked past ratio_after bytes of it */

@@ -10,8 +10,8 @@
 
 enum {
 	RAW_MOST = 4 * NORMALISE_SNIFF_BYTES,
-	/* as the options decoded-ratio, decoded-ratio-after and decoded-max have them by default */
-	PEEL_RATIO = 100, PEEL_RATIO_AFTER = 1 << 20, PEEL_MOST = 32 << 20
+	/* as the options decoded-ratio and decoded-max have them by default */
+	PEEL_RATIO = 100, PEEL_MOST = 32 << 20
 };
 
 enum peel_state {
@@ -157,7 +157,8 @@ static int peel_look(struct gzip_peel *p, const uint8_t *in, size_t len)
 /* The first bytes are there: whether they are gzip. */
 static int peel_judge(struct gzip_peel *p)
 {
-	static const struct content_coding_limits limits = { PEEL_RATIO, PEEL_RATIO_AFTER, PEEL_MOST, UINT64_MAX };
+	static const struct content_coding_limits limits = { PEEL_RATIO, CONTENT_CODING_RATIO_AFTER, PEEL_MOST,
+		UINT64_MAX };
 
 	if (!container_is_gzip(p->raw, p->raw_len))
 		return peel_pass(p);

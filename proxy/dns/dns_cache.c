@@ -7,7 +7,7 @@
 
 #include "proxy/base/hash.h"
 
-enum { TTL_MIN_S = 1, TTL_MAX_S = 3600, PARTIAL_MS = 10000 };
+enum { TTL_MIN_S = 1, TTL_MAX_S = 3600, PARTIAL_MS = 10000, ABSENT_MS = 5000 };
 
 struct dns_entry {
 	TAILQ_ENTRY(dns_entry) age;        /* youngest first */
@@ -21,12 +21,11 @@ LIST_HEAD(dns_bucket, dns_entry);
 
 struct dns_cache {
 	size_t cap, count;
-	uint64_t absent_ms;
 	TAILQ_HEAD(ages, dns_entry) ages;
 	struct dns_bucket buckets[];       /* as many as cap */
 };
 
-uint64_t dns_answers_lifetime_ms(const struct dns_answers *answers, uint64_t absent_ms)
+uint64_t dns_answers_lifetime_ms(const struct dns_answers *answers)
 {
 	uint32_t ttl = TTL_MAX_S;
 	unsigned found = 0, absent = 0;
@@ -40,7 +39,7 @@ uint64_t dns_answers_lifetime_ms(const struct dns_answers *answers, uint64_t abs
 			ttl = of->ttl_s;
 	}
 	if (!found)
-		return absent == DNS_FAMILIES ? absent_ms : 0;
+		return absent == DNS_FAMILIES ? ABSENT_MS : 0;
 	if (ttl < TTL_MIN_S)
 		ttl = TTL_MIN_S;
 	if (found + absent < DNS_FAMILIES && ttl > PARTIAL_MS / 1000)     /* the other family may only have been slow */
@@ -48,14 +47,13 @@ uint64_t dns_answers_lifetime_ms(const struct dns_answers *answers, uint64_t abs
 	return (uint64_t)ttl * 1000;
 }
 
-struct dns_cache *dns_cache_new(size_t cap, uint64_t absent_ms)
+struct dns_cache *dns_cache_new(size_t cap)
 {
 	struct dns_cache *cache = calloc(1, sizeof *cache + cap * sizeof(struct dns_bucket));
 
 	if (!cache)
 		return NULL;
 	cache->cap = cap;
-	cache->absent_ms = absent_ms;
 	TAILQ_INIT(&cache->ages);
 	return cache;
 }
@@ -98,7 +96,7 @@ const struct dns_answers *dns_cache_get(struct dns_cache *cache, const char *nam
 
 void dns_cache_put(struct dns_cache *cache, const char *name, const struct dns_answers *answers, uint64_t now_ms)
 {
-	uint64_t lifetime = dns_answers_lifetime_ms(answers, cache->absent_ms);
+	uint64_t lifetime = dns_answers_lifetime_ms(answers);
 	size_t len = strlen(name);
 	struct dns_entry *entry = dns_cache_entry_find(cache, name);
 

@@ -155,7 +155,7 @@ struct resolver *resolver_new(struct loop *loop, const struct resolver_options *
 	LIST_INIT(&resolver->queries);
 	watched_look(&resolver->hosts);
 	watched_look(&resolver->resolv_conf);
-	if (!(resolver->cache = dns_cache_new(RESOLVE_CACHE_NAMES, options->absent_ms)) || resolver_configure(resolver))
+	if (!(resolver->cache = dns_cache_new(RESOLVE_CACHE_NAMES)) || resolver_configure(resolver))
 		resolver_free(&resolver);
 	return resolver;
 }

@@ -36,7 +36,6 @@ typedef void resolve_done_f(void *arg, const struct resolve_result *);
 struct resolver_options {
 	const char *servers;           /* "ADDR[:PORT],..." instead of the servers in resolv_conf; "": those */
 	const char *resolv_conf, *hosts;       /* files, read again when they change */
-	uint64_t absent_ms;            /* how long the answer that a name does not exist is kept */
 };
 
 /* Whether servers, as in struct resolver_options, are addresses. */

@@ -2,7 +2,6 @@
 #include "proxy/http/cache_control.h"
 
 #include <string.h>
-#include <strings.h>
 
 #include "proxy/http/sf_dict.h"
 
@@ -169,27 +168,25 @@ static void targeted_take(void *arg, const struct sf_member *member)
 
 /* Reads all lines of one name, one after the other. A field that is empty, or has a fault in any line, is ignored as if
  * it were absent (RFC 9213 section 2.1). */
-static bool targeted_read(struct cache_control *cc, const struct http_msg *response, const char *name)
+static bool targeted_read(struct cache_control *cc, const struct http_msg *response)
 {
 	memset(cc, 0, sizeof *cc);
 	for (uint32_t i = 0; i < response->n_fields; i++) {
 		const struct http_field *targeted = &response->fields[i];
-		struct slice field = http_field_name(response, targeted);
 
-		if (field.len == strlen(name) && !strncasecmp(field.at, name, field.len) &&
+		if (slice_is(http_field_name(response, targeted), CDN_CACHE_CONTROL) &&
 		    !sf_dict_read(http_field_value(response, targeted), targeted_take, cc))
 			return false;
 	}
 	return cc->given;
 }
 
-void cache_control_response(struct cache_control *cc, const struct http_msg *response, const char *const *targeted)
+void cache_control_response(struct cache_control *cc, const struct http_msg *response)
 {
-	for (; targeted && *targeted; targeted++)
-		if (targeted_read(cc, response, *targeted)) {
-			cc->targeted = true;
-			return;
-		}
+	if (targeted_read(cc, response)) {
+		cc->targeted = true;
+		return;
+	}
 	memset(cc, 0, sizeof *cc);
 	field_take(cc, response, CC_RESPONSE);
 }

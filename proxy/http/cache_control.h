@@ -35,7 +35,8 @@ void cache_control_request(struct cache_control *, const struct http_msg *reques
  * have them ignored. */
 bool cache_control_reloads(const struct cache_control *);
 void cache_control_forget_reload(struct cache_control *);
-/* targeted: names of fields in order of preference, NULL at the end; NULL: none. */
-void cache_control_response(struct cache_control *, const struct http_msg *response, const char *const *targeted);
+/* The targeted field (RFC 9213) that counts before Cache-Control. */
+#define CDN_CACHE_CONTROL "cdn-cache-control"
+void cache_control_response(struct cache_control *, const struct http_msg *response);
 
 #endif

@@ -134,7 +134,7 @@ enum storable freshness_storable(const struct request *request, const struct htt
 	struct slice member;
 	bool keeps;
 
-	cache_control_response(&cc, m, settings->targeted);
+	cache_control_response(&cc, m);
 	keeps = cc_has(&cc, CC_PUBLIC) || cc_has(&cc, CC_S_MAXAGE);
 	if (!request_reads(request))
 		return STORABLE_METHOD;
@@ -263,7 +263,7 @@ void freshness_read(struct freshness *fresh, const struct http_msg *m, int64_t r
 	int64_t date, apparent_age, corrected_age;
 	bool revalidates;
 
-	cache_control_response(&cc, m, settings->targeted);
+	cache_control_response(&cc, m);
 	*fresh = (struct freshness){ .response_time = response_time, .same_since = settings->same_since };
 	if (!http_date_read(http_msg_get(m, H_DATE), response_time, &date))
 		date = response_time;

@@ -21,7 +21,6 @@ enum storable {
 
 /* The operator's settings; all zero means plain RFC 9111. */
 struct freshness_settings {
-	const char *const *targeted;   /* as cache_control_response() takes it */
 	uint32_t floor_s;              /* least lifetime of a response that names none of its own */
 	/* the lifetime that the feed itself names, for such a response (feed_hints.h); 0: none */
 	uint32_t hint_s;

@@ -71,8 +71,7 @@ bool sender_packs(const struct object_head *head, int64_t content_length, const 
 static void sender_begin_gzip(struct sender *s, struct text *t, const struct object_head *head, int64_t content_length,
     const struct sender_client *client)
 {
-	if (!client->coded && (!sender_packs(head, content_length, client) ||
-	    !(s->gzip = sender_gzip_new(client->gzip_effort))))
+	if (!client->coded && (!sender_packs(head, content_length, client) || !(s->gzip = sender_gzip_new())))
 		return;
 	s->etag_end = head->etag_end;
 	text_puts(t, "Content-Encoding: gzip\r\n");

@@ -57,7 +57,6 @@ struct sender_client {
 	bool keep;                     /* the connection may be kept */
 	bool gzip;                     /* the client takes gzip */
 	int64_t gzip_min;              /* bodies under that many bytes do not go out as gzip */
-	enum gzip_effort gzip_effort;  /* how they are packed */
 	bool coded;                    /* the body's object is the gzip form already */
 	const struct verdict *verdict; /* for X-Encoding-Rule; NULL: none */
 	const char *lines;             /* further field lines, each with CRLF; "" for none */

@@ -16,7 +16,7 @@ struct sender_gzip {
 	uint8_t out[GZIP_OUT_BYTES];
 };
 
-struct sender_gzip *sender_gzip_new(enum gzip_effort effort)
+struct sender_gzip *sender_gzip_new(void)
 {
 	struct sender_gzip *gzip = malloc(sizeof *gzip);
 
@@ -24,7 +24,7 @@ struct sender_gzip *sender_gzip_new(enum gzip_effort effort)
 		return NULL;
 	gzip->dirty = gzip->finished = gzip->amid = false;
 	gzip->at = gzip->len = 0;
-	if (!(gzip->writer = gzip_writer_new(effort)))
+	if (!(gzip->writer = gzip_writer_new(GZIP_FAST)))
 		sender_gzip_free(&gzip);
 	return gzip;
 }

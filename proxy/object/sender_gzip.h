@@ -12,7 +12,7 @@
 
 struct sender_gzip;
 
-struct sender_gzip *sender_gzip_new(enum gzip_effort);         /* NULL: out of memory */
+struct sender_gzip *sender_gzip_new(void);         /* NULL: out of memory */
 void sender_gzip_free(struct sender_gzip **);
 /* The next compressed bytes, valid until the next call; .iov_len 0: none at the moment, or not yet (see below). Takes a
  * limited number of bytes from the reader. */

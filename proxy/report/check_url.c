@@ -67,8 +67,7 @@ static int url_no_memory(struct check_url *u)
 static int url_open(struct check_url *u)
 {
 	const struct conf *conf = u->settings->conf;
-	const struct resolver_options names = { conf->resolver, conf->resolv_conf, conf->hosts_file,
-		conf->resolver_absent_ms };
+	const struct resolver_options names = { conf->resolver, conf->resolv_conf, conf->hosts_file };
 	struct pool_limits idle = { 0 };
 
 	if (!(u->loop = loop_new()) || !(u->resolver = resolver_new(u->loop, &names)) ||

@@ -224,6 +224,9 @@ static int server_succeed(struct server *s)
 	return 0;
 }
 
+/* Some 4 MB: a feed takes 300 bytes and the length of its URL. */
+enum { FEEDS_LISTED = 10000 };
+
 int server_start(struct server *s)
 {
 	s->workers = calloc(s->n_workers, sizeof *s->workers);
@@ -232,7 +235,7 @@ int server_start(struct server *s)
 	if (!s->workers || !s->stats || !s->loops || !(s->backoff = backoff_new()) || server_open(s))
 		return -1;
 	if (sockets_have(&s->sockets, SOCKET_ADMIN_LISTEN) &&
-	    !(s->feeds = feeds_seen_new((size_t)s->first->conf->admin_feeds, s->n_workers)))
+	    !(s->feeds = feeds_seen_new(FEEDS_LISTED, s->n_workers)))
 		return -1;
 	cache_listen(s->cache, server_on_purged, s);
 	for (size_t i = 0; i < s->n_workers; i++)

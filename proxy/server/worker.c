@@ -268,8 +268,7 @@ struct worker *worker_new(struct settings *settings, const struct worker_parts *
 	const struct conf *conf = settings->conf;
 	const struct greeting_hooks greetings = { worker_on_greeted, worker_on_clients_changed, w };
 	struct request_context ctx;
-	const struct resolver_options names = { conf->resolver, conf->resolv_conf, conf->hosts_file,
-		conf->resolver_absent_ms };
+	const struct resolver_options names = { conf->resolver, conf->resolv_conf, conf->hosts_file };
 	size_t taken = 0;
 
 	if (!w)

@@ -228,23 +228,12 @@ def test_hints_hold_after_a_304(proxy, site):
     assert [was_hit(proxy.get("/f")) for _ in range(4)] == [False, False, True, True]
 
 
-@pytest.mark.parametrize("names,fields,asked", [
-    ("", ("CDN-Cache-Control: max-age=60", "Cache-Control: no-store"), 2),
-    ("Feed-Cache-Control", ("CDN-Cache-Control: max-age=60", "Cache-Control: no-store"), 2),
-    ("Feed-Cache-Control", ("Feed-Cache-Control: max-age=60", "Cache-Control: no-store"), 1),
-    ("Feed-Cache-Control,CDN-Cache-Control", ("CDN-Cache-Control: no-store", "Feed-Cache-Control: max-age=60"), 1),
-    ("CDN-Cache-Control,Feed-Cache-Control", ("CDN-Cache-Control: no-store", "Feed-Cache-Control: max-age=60"), 2),
-])
-def test_targeted_fields_are_a_list_in_order(start, origin, site, names, fields, asked):
-    """RFC 9213 section 2.2; for a route as for all."""
-    site["/f"] = page(*fields, 'ETag: "a"')
-    for options in (("--targeted-cache-control", names, "--route", f"/={origin.url}"), ("--route", f"/={origin.url} targeted-cache-control={names}")):
-        proxy, before = start(None, *options), site.count()
-        proxy.get("/f")
-        got = proxy.get("/f", 'If-None-Match: "a"')
-        assert site.count() - before == asked, options
-        if asked == 1:
-            assert got.status == 304 and got["Feed-Cache-Control"] == "max-age=60"
+def test_a_targeted_field_counts_before_cache_control(proxy, site):
+    """RFC 9213 section 2.2; caches between utfeed and the client learn of it too."""
+    site["/f"] = page("CDN-Cache-Control: max-age=60", "Cache-Control: no-store", 'ETag: "a"')
+    proxy.get("/f")
+    got = proxy.get("/f", 'If-None-Match: "a"')
+    assert site.count() == 1 and got.status == 304 and got["CDN-Cache-Control"] == "max-age=60"
 
 
 # ---- requests' directives ----

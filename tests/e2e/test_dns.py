@@ -86,13 +86,6 @@ def test_absence_is_kept_for_a_moment(via, names):
     assert names.count("nobody.test", A) == names.count("nobody.test", AAAA) == 1
 
 
-def test_absence_is_kept_as_long_as_is_set(via, names):
-    """RFC 2308 section 5: a time of its own; 0: asked for each time."""
-    proxy = via("nobody.test", "--resolver-absent", "0")
-    for asked in (1, 2, 3):
-        assert error_of(proxy.get("/feed")) == "dns_error" and names.count("nobody.test", A) == asked
-
-
 def test_server_failure_is_not_kept(via, names):
     names.zone["broken.test"] = SERVFAIL
     proxy = via("broken.test")

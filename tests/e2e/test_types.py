@@ -186,7 +186,7 @@ def test_what_says_gzip_is_read_before(proxy, origin):
 
 def test_a_hidden_bomb_goes_on_as_it_came(start, origin):
     bomb = gzip.compress(b"<rss>" + b" " * (4 << 20), mtime=0)
-    proxy = start(origin, "--decoded-ratio-after", "1k")
+    proxy = start(origin, "--decoded-max", "20k")
     got, _ = proxy.through(origin, message("200 OK", "Content-Type: application/xml", body=bomb))
     assert (got.body, got.rule) == (bomb, UNTOUCHED)
 

@@ -92,8 +92,7 @@ static void fuzz_vary(struct slice sent, const struct http_msg *response)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static const char *const targeted[] = { "CDN-Cache-Control", NULL };
-	static const struct freshness_settings settings[] = { { .targeted = targeted }, { .floor_s = 300, .hint_s = 900,
+	static const struct freshness_settings settings[] = { { 0 }, { .floor_s = 300, .hint_s = 900,
 		.error_max_s = 60, .stale_if_error_s = 86400, .keep_s = 86400 } };
 	const char *lines = (const char *)data, *split = size ? memchr(lines, '\0', size) : NULL;
 	size_t first = split ? (size_t)(split - lines) : size, second = split ? size - first - 1 : 0;

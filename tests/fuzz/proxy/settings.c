@@ -22,7 +22,7 @@ enum { BENCH_OBJECT_MORE = 64 * 1024 };
 
 #define COMMON \
 	"access-log = off\nresolv-conf = /dev/null\nhosts-file = /dev/null\ncache-bytes = 1m\ncache-object-max = 48k\ntransit-bytes = 16k\n" \
-	"sniff-bytes = 1k\ntargeted-cache-control = \"\"\ndecoded-ratio-after = 64k\ngzip-min = 200\n"
+	"sniff-bytes = 1k\ngzip-min = 200\n"
 #define ROUTES(more) \
 	"[route /r/]\norigin = http://a.test/r/\n" more \
 	"[route /n/]\norigin = http://a.test/n/\nnormalise = off\nrequest-fields = *\n" more \
@@ -138,7 +138,7 @@ void bench_reload(struct bench *b, unsigned settings)
 struct bench *bench_new(unsigned settings)
 {
 	const struct conf *conf = made[settings]->conf;
-	const struct resolver_options names = { conf->resolver, conf->resolv_conf, conf->hosts_file, conf->resolver_absent_ms };
+	const struct resolver_options names = { conf->resolver, conf->resolv_conf, conf->hosts_file };
 	struct bench *b = calloc(1, sizeof *b);
 	struct store_stats s = { 0 };
 	struct request_context ctx;

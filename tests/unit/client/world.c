@@ -256,7 +256,7 @@ void world_open(const char *options, bool asks_second)
 {
 	static const struct store_ops slow = { .name = "slow", .get = slow_get, .cancel = slow_cancel, .free = slow_free };
 	static char server[32];
-	static const struct resolver_options quiet = { server, "/dev/null", "/dev/null", 0 };
+	static const struct resolver_options quiet = { server, "/dev/null", "/dev/null" };
 	struct request_context ctx;
 
 	memset(&world, 0, sizeof world);

@@ -12,7 +12,6 @@
 #define HOUR_ON "Sun, 06 Nov 1994 09:49:37 GMT"
 enum { T0 = 784111777, HOUR = 3600, DAY = 86400 };
 
-static const char *const targeted[] = { "CDN-Cache-Control", NULL };
 
 static void storing(void)
 {
@@ -66,7 +65,7 @@ static void storing(void)
 		{ "RFC 9213 2.2: targeted forbids", "", "Cache-Control: max-age=1\nCDN-Cache-Control: no-store\n", 200, STORABLE_NO_STORE },
 		{ "5.4: Pragma is no response's", "", "Pragma: no-cache\nCache-Control: max-age=1\n", 200, STORABLE_YES },
 	};
-	static const struct freshness_settings shared = { .targeted = targeted };
+	static const struct freshness_settings shared;
 
 	for (size_t i = 0; i < COUNT(cases); i++) {
 		struct http_msg head, response;
@@ -105,8 +104,8 @@ static void statuses(void)
 
 static void lifetimes(void)
 {
-	static const struct freshness_settings plain = { .targeted = targeted },
-		feeds = { .targeted = targeted, .floor_s = 300, .hint_s = 900, .error_max_s = 60 }, floored = { .floor_s = 300 },
+	static const struct freshness_settings plain,
+		feeds = { .floor_s = 300, .hint_s = 900, .error_max_s = 60 }, floored = { .floor_s = 300 },
 		hinted = { .hint_s = 10 * DAY }, errors = { .error_floor_s = 60, .error_max_s = 30 }, capped = { .max_s = 600, .floor_s = 900 },
 		adaptive = { .adaptive = true, .floor_s = 300, .newest = T0 - 2 * HOUR, .same_since = T0 },
 		seen = { .adaptive = true, .same_since = T0 - 2 * HOUR }, new = { .adaptive = true, .same_since = T0 },
@@ -198,7 +197,7 @@ static void lifetimes(void)
 /* What holds for any of the responses that led to one holds for it. */
 static void limits(void)
 {
-	static const struct freshness_settings plain = { .targeted = targeted }, floored = { .floor_s = 300 };
+	static const struct freshness_settings plain, floored = { .floor_s = 300 };
 	static const struct {
 		const char *rule, *final, *hop;
 		const struct freshness_settings *settings;

@@ -82,7 +82,7 @@ static void bench_objects(struct bench *b)
 
 static void bench_new(struct bench *b)
 {
-	static const struct resolver_options names = { "", "/dev/null", "/dev/null", 0 };
+	static const struct resolver_options names = { "", "/dev/null", "/dev/null" };
 
 	CU_ASSERT_PTR_NOT_NULL_FATAL(b->loop = loop_new());
 	CU_ASSERT_PTR_NOT_NULL_FATAL(b->resolver = resolver_new(b->loop, &names));

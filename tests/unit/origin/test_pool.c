@@ -244,7 +244,7 @@ static void listen_at(int which)
 
 static void bench_open(const struct row *row)
 {
-	static const struct resolver_options names = { "", "/dev/null", "/dev/null", 0 };
+	static const struct resolver_options names = { "", "/dev/null", "/dev/null" };
 
 	memset(&bench, 0, sizeof bench);
 	bench.turn.run = on_turn;
