@@ -102,12 +102,6 @@ static void admin_on_accept(void *arg, int fd, const struct sockaddr *peer, sock
 	admin_conn_new(arg, fd, peer, len);
 }
 
-static void admin_take_settings(struct admin *a, struct settings *settings)
-{
-	settings_unref(&a->settings);
-	a->settings = settings;
-}
-
 static void admin_on_renew(struct task *task)
 {
 	struct admin *a = container_of(task, struct admin, renew);
@@ -115,7 +109,8 @@ static void admin_on_renew(struct task *task)
 
 	if (!settings)
 		return;
-	admin_take_settings(a, settings);
+	settings_unref(&a->settings);
+	a->settings = settings;
 	settings_taken(settings);
 }
 
@@ -133,16 +128,6 @@ static void admin_on_given_up(struct task *task)
 static void admin_on_stop(struct task *task)
 {
 	loop_stop(container_of(task, struct admin, stop)->loop);
-}
-
-/* Counts the charsets that utfeed promises and this system's converters cannot read. */
-static size_t admin_missing_charsets(void)
-{
-	size_t n = 0;
-
-	for (enum charset cs = CS_NONE + 1; cs < CS_COUNT; cs++)
-		n += !decoder_has_converter(cs);
-	return n;
 }
 
 struct admin *admin_new(const struct admin_parts *parts, const int *fds, size_t n)
@@ -178,7 +163,8 @@ struct admin *admin_new(const struct admin_parts *parts, const int *fds, size_t 
 		if (!(a->listeners[a->n_listeners++] = listener_new(a->loop, fds[taken++], admin_on_accept, a)))
 			goto fail;
 	a->started_at = loop_wall_ms(a->loop) / 1000;
-	a->charsets_missing = admin_missing_charsets();
+	for (enum charset cs = CS_NONE + 1; cs < CS_COUNT; cs++)
+		a->charsets_missing += !decoder_has_converter(cs);
 	return a;
 fail:
 	log_error("admin-listen: %s", strerror(ENOMEM));
@@ -231,14 +217,6 @@ struct stats *admin_stats(struct admin *a)
 	return loop_stats(a->loop);
 }
 
-/* Takes the calls that no worker has answered out of the workers' loops, which do not run any more. */
-static void admin_forget_calls(struct admin *a)
-{
-	for (size_t i = 0; a->calls && i < a->parts.n_workers; i++)
-		if (a->calls[i].task.run)
-			loop_forget(a->parts.loops[i], &a->calls[i].task);
-}
-
 void admin_free(struct admin **ap)
 {
 	struct admin *a = *ap;
@@ -250,7 +228,10 @@ void admin_free(struct admin **ap)
 		loop_wake(a->loop, &a->stop);
 		pthread_join(a->thread, NULL);
 	}
-	admin_forget_calls(a);
+	/* the workers' loops, which do not run any more, may still hold calls */
+	for (size_t i = 0; a->calls && i < a->parts.n_workers; i++)
+		if (a->calls[i].task.run)
+			loop_forget(a->parts.loops[i], &a->calls[i].task);
 	while (!LIST_EMPTY(&a->conns))
 		admin_conn_free(LIST_FIRST(&a->conns));
 	check_jobs_end(a);

@@ -158,9 +158,9 @@ static const struct admin_refusal *judge_operator(const struct conf *conf, const
 	who->showed_token = *conf->admin_token && access_token_is_right(m, conf->admin_token);
 	if (*conf->admin_token && !who->showed_token)
 		return &refused_token;
-	if (!who->showed_token && !who->near && admin_page_reach(page) == OPERATORS)
+	if (!who->showed_token && !who->near && page->reach == OPERATORS)
 		return &refused_distance;
-	return admin_page_changes(page) && access_is_foreign(m) ? &refused_foreign : NULL;
+	return page->methods != TELLS && access_is_foreign(m) ? &refused_foreign : NULL;
 }
 
 const struct admin_refusal *admin_judge(const struct conf *conf, const struct http_msg *m, struct admin_asker *who,
@@ -174,7 +174,7 @@ const struct admin_refusal *admin_judge(const struct conf *conf, const struct ht
 		return &refused_request;
 	if (!(*page = admin_find(m, slice_until(http_msg_target(m), '?', &query), &known)))
 		return known ? &refused_method : &refused_page;
-	return admin_page_reach(*page) == PROBES ? NULL : judge_operator(conf, m, who, *page);
+	return (*page)->reach == PROBES ? NULL : judge_operator(conf, m, who, *page);
 }
 
 bool admin_is_allowed(const struct admin *a, const struct sockaddr *peer)

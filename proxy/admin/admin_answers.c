@@ -94,17 +94,6 @@ static void answer_metrics(struct admin_exchange *x)
 
 static void answer_list(struct admin_exchange *x);
 
-enum admin_methods { TELLS, DOES, TELLS_AND_DOES };
-
-struct admin_page {
-	const char *path;
-	enum admin_methods methods; /* GET and HEAD tell, POST does */
-	enum admin_reach reach;
-	bool takes_feeds;           /* a request's body may be a feed */
-	const char *what;
-	void (*answer)(struct admin_exchange *);
-};
-
 static const struct admin_page admin_pages[] = {
 	{ "/", TELLS, OPERATORS, false, "what is going on, for people", admin_page_overview },
 	{ "/feeds", TELLS, OPERATORS, false, "the feeds that were asked for, for people", admin_page_feeds },
@@ -177,24 +166,4 @@ const struct admin_page *admin_find(const struct http_msg *m, struct slice path,
 		return NULL;
 	}
 	return NULL;
-}
-
-enum admin_reach admin_page_reach(const struct admin_page *page)
-{
-	return page->reach;
-}
-
-size_t admin_page_body_max(const struct admin_page *page)
-{
-	return page->takes_feeds ? ADMIN_FEED_MAX : ADMIN_FORM_MAX;
-}
-
-bool admin_page_changes(const struct admin_page *page)
-{
-	return page->methods != TELLS;
-}
-
-void admin_answer(const struct admin_page *page, struct admin_exchange *x)
-{
-	page->answer(x);
 }

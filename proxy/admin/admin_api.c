@@ -16,34 +16,42 @@
 #include "proxy/settings/reload_report.h"
 #include "proxy/settings/settings.h"
 
-#define ADMIN_JSON "application/json"
-
-void admin_api_error(struct admin_exchange *x, int status, const char *sentence)
+/* Begins an answer of one object, which answer_end() ends. */
+static struct json answer_begin(struct admin_exchange *x)
 {
 	struct json j = { x->out, false };
 
-	x->status = status;
-	x->type = ADMIN_JSON;
+	x->type = "application/json";
 	json_open(&j, NULL);
+	return j;
+}
+
+static void answer_end(struct json *j)
+{
+	json_close(j);
+	putc('\n', j->out);
+}
+
+void admin_api_error(struct admin_exchange *x, int status, const char *sentence)
+{
+	struct json j = answer_begin(x);
+
+	x->status = status;
 	json_string(&j, "error", sentence);
-	json_close(&j);
-	putc('\n', x->out);
+	answer_end(&j);
 }
 
 /* counting: n is what was counted so far. */
 static void answer_purged(struct admin_exchange *x, const struct purge *purge, int64_t n, bool counting, bool owed)
 {
-	struct json j = { x->out, false };
+	struct json j = answer_begin(x);
 
 	x->status = owed ? 202 : 200;
-	x->type = ADMIN_JSON;
-	json_open(&j, NULL);
 	json_number(&j, purge->soft ? "marked_stale" : "purged", n < 0 ? 0 : (uint64_t)n);
 	if (counting || n < 0)
 		json_bool(&j, "counting", true);
 	json_bool(&j, "confirmed", !owed);
-	json_close(&j);
-	putc('\n', x->out);
+	answer_end(&j);
 }
 
 static void admin_on_purged(struct purge_wait *wait)
@@ -141,7 +149,6 @@ const char *admin_resume(struct admin_exchange *x, size_t *ended)
 
 void admin_api_resume(struct admin_exchange *x)
 {
-	struct json j = { x->out, false };
 	size_t ended;
 	const char *why = admin_resume(x, &ended);
 
@@ -149,23 +156,19 @@ void admin_api_resume(struct admin_exchange *x)
 		admin_api_error(x, 400, why);
 		return;
 	}
-	x->type = ADMIN_JSON;
-	json_open(&j, NULL);
+	struct json j = answer_begin(x);
+
 	json_number(&j, "resumed", ended);
-	json_close(&j);
-	putc('\n', x->out);
+	answer_end(&j);
 }
 
 void admin_api_drain(struct admin_exchange *x)
 {
-	struct json j = { x->out, false };
+	struct json j = answer_begin(x);
 
 	x->status = 202;
-	x->type = ADMIN_JSON;
-	json_open(&j, NULL);
 	json_bool(&j, "draining", true);
-	json_close(&j);
-	putc('\n', x->out);
+	answer_end(&j);
 	log_info("admin: asked to end");
 	x->admin->parts.drain(x->admin->parts.arg);
 }
@@ -179,7 +182,6 @@ enum { ADMIN_LEVELS = sizeof admin_levels / sizeof *admin_levels };
 /* Tells the log level, and changes it first where level=WORD is given. It holds until the next reload. */
 void admin_api_log_level(struct admin_exchange *x)
 {
-	struct json j = { x->out, false };
 	char word[16];
 	enum form_result r = form_get(x->query, x->body, "level", word, sizeof word);
 	size_t level = ADMIN_LEVELS;
@@ -194,11 +196,10 @@ void admin_api_log_level(struct admin_exchange *x)
 		}
 		log_set_level((enum log_level)level);
 	}
-	x->type = ADMIN_JSON;
-	json_open(&j, NULL);
+	struct json j = answer_begin(x);
+
 	json_string(&j, "level", admin_levels[atomic_load(&log_threshold)]);
-	json_close(&j);
-	putc('\n', x->out);
+	answer_end(&j);
 }
 
 void admin_api_feeds(struct admin_exchange *x)
@@ -207,7 +208,7 @@ void admin_api_feeds(struct admin_exchange *x)
 	const char *wrong = feeds_asked_read(&asked, x->query, x->admin->parts.feeds,
 	    feeds_now(x->admin->loop, x->admin->parts.backoff));
 
-	x->type = ADMIN_JSON;
+	x->type = "application/json";
 	if (wrong)
 		admin_api_error(x, 400, wrong);
 	else if (feeds_write_json(x->out, x->admin->parts.feeds, &asked))
@@ -233,7 +234,7 @@ static void admin_write_history(struct json *j, const struct history *history)
 		json_number(j, "hits", s.hits);
 		json_number(j, "errors", s.errors);
 		json_number(j, "bytes", s.bytes);
-		json_decimal(j, "mean_ms", s.timed ? (double)s.duration_us / (double)s.timed / 1000 : 0);
+		json_decimal(j, "mean_ms", history_mean_ms(&s));
 		admin_write_quantiles(j, &s);
 		json_number(j, "resident_bytes", s.resident);
 		json_close(j);
@@ -245,7 +246,6 @@ static void admin_write_history(struct json *j, const struct history *history)
 void admin_api_config(struct admin_exchange *x)
 {
 	const struct settings *settings = x->admin->settings;
-	struct json j = { x->out, false };
 	char *text = NULL;
 	size_t len;
 	FILE *f = open_memstream(&text, &len);
@@ -254,14 +254,13 @@ void admin_api_config(struct admin_exchange *x)
 		conf_dump(f, settings->conf);
 		fclose(f);
 	}
-	x->type = ADMIN_JSON;
-	json_open(&j, NULL);
+	struct json j = answer_begin(x);
+
 	json_number(&j, "generation", settings->generation);
 	json_string(&j, "file", settings->conf->file);
 	json_string(&j, "text", text ? text : "");
 	reload_report_json(&j, "last_reload", x->admin->report);
-	json_close(&j);
-	putc('\n', x->out);
+	answer_end(&j);
 	free(text);
 }
 
@@ -269,12 +268,11 @@ void admin_api_status(struct admin_exchange *x)
 {
 	struct admin *a = x->admin;
 	struct history_sample now, hour;
-	struct json j = { x->out, false };
 
 	admin_sample(a, &now);
 	hour = history_since(&a->history, &now);
-	x->type = ADMIN_JSON;
-	json_open(&j, NULL);
+	struct json j = answer_begin(x);
+
 	json_string(&j, "version", PACKAGE_VERSION);
 	json_number(&j, "started", (uint64_t)a->started_at);
 	json_number(&j, "now", (uint64_t)now.at);
@@ -293,6 +291,5 @@ void admin_api_status(struct admin_exchange *x)
 	json_close(&j);
 	json_number(&j, "history_step_s", HISTORY_STEP_S);
 	admin_write_history(&j, &a->history);
-	json_close(&j);
-	putc('\n', x->out);
+	answer_end(&j);
 }

@@ -204,7 +204,7 @@ static void admin_answer_now(struct admin_conn *conn)
 		admin_enter(conn, ADMIN_LINGER);
 		return;
 	}
-	admin_answer(conn->page, &conn->x);
+	conn->page->answer(&conn->x);
 	if (!conn->x.waits && !conn->x.job && !conn->x.reload) {
 		admin_send(conn);
 		return;
@@ -253,7 +253,7 @@ static int admin_on_body(void *arg, const char *at, size_t len)
 {
 	struct admin_conn *conn = arg;
 
-	if (conn->body.len + len > admin_page_body_max(conn->page))
+	if (conn->body.len + len > (conn->page->takes_feeds ? ADMIN_FEED_MAX : ADMIN_FORM_MAX))
 		return -1;
 	text_add(&conn->body, at, len);
 	return conn->body.failed;
@@ -275,7 +275,7 @@ static void admin_take_head(struct admin_conn *conn)
 		admin_refuse(conn, refusal->status, refusal->sentence);
 		return;
 	}
-	if (!admin_move(conn, admin_page_reach(conn->page) == PROBES ? PLACE_PROBE : PLACE_WORK,
+	if (!admin_move(conn, conn->page->reach == PROBES ? PLACE_PROBE : PLACE_WORK,
 	    conn->who.showed_token)) {
 		admin_refuse(conn, 503, "Too many requests are being answered; try again later.");
 		return;

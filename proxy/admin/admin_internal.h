@@ -81,16 +81,21 @@ struct admin_exchange {
 
 /* admin_answers.c */
 enum { ADMIN_FORM_MAX = 64 * 1024, ADMIN_FEED_MAX = 4 << 20 };
-struct admin_page;
 /* Who gets a page. PROBES: all that admin-allow names, by any name in Host and without the token. OPERATORS: those with
  * the token; without admin-token those on this machine. NUMBERS: OPERATORS, and without admin-token other machines. */
 enum admin_reach { PROBES, NUMBERS, OPERATORS };
+enum admin_methods { TELLS, DOES, TELLS_AND_DOES };
+
+struct admin_page {
+	const char *path;
+	enum admin_methods methods; /* GET and HEAD tell, POST does */
+	enum admin_reach reach;
+	bool takes_feeds;           /* a request's body may be a feed */
+	const char *what;
+	void (*answer)(struct admin_exchange *);
+};
 /* The page that is asked for; NULL: there is none. known: there is one of that path, for another method. */
 const struct admin_page *admin_find(const struct http_msg *, struct slice path, bool *known);
-enum admin_reach admin_page_reach(const struct admin_page *);
-bool admin_page_changes(const struct admin_page *);    /* it does more than tell */
-size_t admin_page_body_max(const struct admin_page *); /* bytes of a request's body */
-void admin_answer(const struct admin_page *, struct admin_exchange *);
 /* Answers with a status and a sentence alone. */
 void admin_answer_plainly(struct admin_exchange *, int status, const char *sentence);
 

@@ -47,11 +47,6 @@ static bool job_begin(struct check_job *job)
 	return wanted;
 }
 
-static int job_fetch(struct check_job *job)
-{
-	return job_begin(job) ? check_url_run(job->u) : -1;
-}
-
 static bool job_is_cancelled(struct check_job *job)
 {
 	bool cancelled;
@@ -87,7 +82,7 @@ static void *job_run(void *arg)
 {
 	struct check_job *job = arg;
 
-	job->failed = job->url ? job_fetch(job) : job_check(job);
+	job->failed = !job->url ? job_check(job) : job_begin(job) ? check_url_run(job->u) : -1;
 	loop_wake(job->admin->loop, &job->ended);
 	return NULL;
 }

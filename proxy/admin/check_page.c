@@ -35,24 +35,20 @@ static bool check_type_is_clean(const char *type)
 	return true;
 }
 
-static void check_answer_json(struct admin_exchange *x, const struct check_report *report)
-{
-	struct json j = { .out = x->out };
-
-	x->type = "application/json";
-	(void)check_report_json(&j, NULL, report);
-	putc('\n', x->out);
-}
-
 #define CHECK_NO_MEMORY "utfeed ran out of memory."
 #define CHECK_BUSY "Other URLs are being checked; try again later."
 
 static void check_api_done(struct admin_exchange *x, const struct check_report *report, const char *why)
 {
-	if (report)
-		check_answer_json(x, report);
-	else
+	if (report) {
+		struct json j = { .out = x->out };
+
+		x->type = "application/json";
+		(void)check_report_json(&j, NULL, report);
+		putc('\n', x->out);
+	} else {
 		admin_api_error(x, why ? 502 : 500, why ? why : CHECK_NO_MEMORY);
+	}
 	admin_conn_answer_later(x);
 }
 

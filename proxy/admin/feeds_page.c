@@ -50,7 +50,6 @@ const struct feeds_order feeds_orders[] = {
 	{ "expires", "Next fetch", feeds_by_expires, offsetof(struct feed_seen, expires) },
 	{ "url", "Feed", feeds_by_url, offsetof(struct feed_seen, id) },
 };
-const size_t feeds_n_orders = sizeof feeds_orders / sizeof *feeds_orders;
 
 bool feed_is_mislabelled(const struct feed_seen *feed)
 {
@@ -66,10 +65,10 @@ static bool feeds_wanted(const struct feeds_query *query, const struct feed_seen
 	    (!*asked->search || strcasestr(feed->url, asked->search));
 }
 
-static const struct feeds_order *feeds_order_of(const char *word)
+const struct feeds_order *feeds_order_of(const char *name)
 {
-	for (size_t i = 0; i < feeds_n_orders; i++)
-		if (!strcmp(feeds_orders[i].name, word))
+	for (size_t i = 0; i < sizeof feeds_orders / sizeof *feeds_orders; i++)
+		if (!strcmp(feeds_orders[i].name, name))
 			return &feeds_orders[i];
 	return NULL;
 }

@@ -21,7 +21,8 @@ struct feeds_order {
 	size_t value;      /* where in a feed the 64 bits stand that are compared first */
 };
 extern const struct feeds_order feeds_orders[];
-extern const size_t feeds_n_orders;
+/* NULL: there is none of that name. */
+const struct feeds_order *feeds_order_of(const char *name);
 
 /* The clocks and the pauses, which the pages show beside the list. */
 struct feeds_now {

@@ -51,6 +51,11 @@ struct history_sample history_since(const struct history *history, const struct 
 	return history_between(history->n ? &history->samples[history_oldest(history) % HISTORY_ROOM] : &nothing, now);
 }
 
+double history_mean_ms(const struct history_sample *step)
+{
+	return step->timed ? (double)step->duration_us / (double)step->timed / 1000 : 0;
+}
+
 double history_quantile_ms(const struct history_sample *step, double share)
 {
 	return stats_quantile(HISTOGRAM_REQUEST_DURATION, step->durations, share) / 1000;

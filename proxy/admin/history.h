@@ -30,6 +30,7 @@ size_t history_steps(const struct history *);
 struct history_sample history_step(const struct history *, size_t i);
 /* What was added from the oldest sample until now; where there is none, all that was ever counted. */
 struct history_sample history_since(const struct history *, const struct history_sample *now);
+double history_mean_ms(const struct history_sample *);
 /* The duration in milliseconds that so great a share of a step's answers did not take longer than (0 to 1). */
 double history_quantile_ms(const struct history_sample *step, double share);
 

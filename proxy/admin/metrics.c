@@ -55,11 +55,6 @@ static void metrics_head(const struct exposition *exposition, const char *name, 
 	fprintf(exposition->out, "\n# TYPE %s %s\n", full, type);
 }
 
-static void metrics_sample(const struct exposition *exposition, const char *name, uint64_t value)
-{
-	fprintf(exposition->out, PREFIX "%s %llu\n", name, (unsigned long long)value);
-}
-
 static void metrics_labelled(const struct exposition *exposition, const char *name, const char *label, const char *text,
     uint64_t value)
 {
@@ -73,13 +68,12 @@ static void metrics_rows(const struct exposition *exposition)
 	for (size_t i = 0; i < stats_n_rows; i++) {
 		const struct stats_row *row = &stats_rows[i];
 		uint64_t value;
-		char total[128];
 
 		if (!stats_number(row, exposition->from->sets, exposition->from->n, exposition->from->gauges, &value))
 			continue;
 		metrics_head(exposition, row->name, "", row->kind == STATS_GAUGE ? "gauge" : "counter", row->what);
-		snprintf(total, sizeof total, "%s%s", row->name, row->kind == STATS_GAUGE ? "" : "_total");
-		metrics_sample(exposition, total, value);
+		fprintf(exposition->out, PREFIX "%s%s %llu\n", row->name, row->kind == STATS_GAUGE ? "" : "_total",
+		    (unsigned long long)value);
 	}
 }
 
@@ -101,12 +95,6 @@ static void metrics_route_row(const struct exposition *exposition, size_t row)
 		stats_route_sums(sums, counts->of, counts->n);
 		metrics_labelled(exposition, name, "route", counts->name, sums[row]);
 	}
-}
-
-static void metrics_routes(const struct exposition *exposition)
-{
-	for (size_t row = 0; exposition->from->settings && row < ROUTE_COUNT; row++)
-		metrics_route_row(exposition, row);
 }
 
 static void metrics_answer(const struct exposition *exposition, size_t way, size_t outcome, size_t class)
@@ -289,7 +277,8 @@ void metrics_write(FILE *out, const struct metrics_source *from, enum metrics_fo
 	metrics_head(&e, "build_info", "", "gauge", "1, with the version of utfeed");
 	fprintf(out, PREFIX "build_info{version=\"%s\"} 1\n", PACKAGE_VERSION);
 	metrics_rows(&e);
-	metrics_routes(&e);
+	for (size_t row = 0; from->settings && row < ROUTE_COUNT; row++)
+		metrics_route_row(&e, row);
 	metrics_answers(&e);
 	metrics_rules(&e);
 	metrics_charsets(&e);

@@ -61,7 +61,7 @@ static void page_tiles(FILE *out, const struct admin *a, const struct history_sa
 	snprintf(text, sizeof text, "%.1f %%", page_ratio(now->hits, now->requests));
 	tile(out, "Hits", "", text);
 	tile_number(out, "Errors", now->errors);
-	snprintf(text, sizeof text, "%.1f ms", now->timed ? (double)now->duration_us / (double)now->timed / 1000 : 0);
+	snprintf(text, sizeof text, "%.1f ms", history_mean_ms(now));
 	tile(out, "Mean time", "", text);
 	snprintf(text, sizeof text, "%.1f, %.1f, %.1f ms", history_quantile_ms(&hour, .5),
 	    history_quantile_ms(&hour, .95), history_quantile_ms(&hour, .99));
@@ -72,60 +72,23 @@ static void page_tiles(FILE *out, const struct admin *a, const struct history_sa
 	fputs("</dl>\n", out);
 }
 
-/* What a chart shows of a step. */
-static double chart_requests(const struct history_sample *sample)
-{
-	return (double)sample->requests / HISTORY_STEP_S;
-}
-
-static double chart_hits(const struct history_sample *sample)
-{
-	return page_ratio(sample->hits, sample->requests);
-}
-
-static double chart_errors(const struct history_sample *sample)
-{
-	return (double)sample->errors;
-}
-
-static double chart_mean(const struct history_sample *sample)
-{
-	return sample->timed ? (double)sample->duration_us / (double)sample->timed / 1000 : 0;
-}
-
-static double chart_median(const struct history_sample *sample)
-{
-	return history_quantile_ms(sample, .5);
-}
-
-static double chart_p95(const struct history_sample *sample)
-{
-	return history_quantile_ms(sample, .95);
-}
-
-static double chart_p99(const struct history_sample *sample)
-{
-	return history_quantile_ms(sample, .99);
-}
-
-static double chart_memory(const struct history_sample *sample)
-{
-	return (double)sample->resident / 1e6;
-}
-
+enum { PAGE_CHARTS = 8 };
 static const struct {
 	const char *title, *unit;
-	double (*value)(const struct history_sample *);
-} page_charts[] = {
-	{ "Requests", "a second", chart_requests },
-	{ "Hits", "%", chart_hits },
-	{ "Errors", "in 15 s", chart_errors },
-	{ "Mean time", "ms", chart_mean },
-	{ "Median time (p50)", "ms", chart_median },
-	{ "p95 time", "ms", chart_p95 },
-	{ "p99 time", "ms", chart_p99 },
-	{ "Memory", "MB", chart_memory },
-};
+} page_charts[PAGE_CHARTS] = { { "Requests", "a second" }, { "Hits", "%" }, { "Errors", "in 15 s" },
+	{ "Mean time", "ms" }, { "Median time (p50)", "ms" }, { "p95 time", "ms" }, { "p99 time", "ms" },
+	{ "Memory", "MB" } };
+
+/* What that chart shows of a step. */
+static double chart_value(const struct history_sample *sample, size_t chart)
+{
+	const double values[PAGE_CHARTS] = { (double)sample->requests / HISTORY_STEP_S,
+		page_ratio(sample->hits, sample->requests), (double)sample->errors, history_mean_ms(sample),
+		history_quantile_ms(sample, .5), history_quantile_ms(sample, .95), history_quantile_ms(sample, .99),
+		(double)sample->resident / 1e6 };
+
+	return values[chart];
+}
 
 static void page_chart(FILE *out, const struct history *history, size_t chart)
 {
@@ -136,7 +99,7 @@ static void page_chart(FILE *out, const struct history *history, size_t chart)
 	for (size_t i = 0; i < n; i++) {
 		struct history_sample s = history_step(history, i);
 
-		values[i] = page_charts[chart].value(&s);
+		values[i] = chart_value(&s, chart);
 	}
 	snprintf(text, sizeof text, "%.1f %s", n ? values[n - 1] : 0, page_charts[chart].unit);
 	html_chart(out, page_charts[chart].title, text, values, n);
@@ -197,22 +160,13 @@ static const char *const page_columns[] = { "url", "requests", "hits", "errors",
 	"expires" };
 enum { PAGE_TEXT_COLUMNS = 6 }; /* from this column on they hold text */
 
-static const struct feeds_order *page_order(const char *name)
-{
-	size_t i = 0;
-
-	while (strcmp(feeds_orders[i].name, name) != 0)
-		i++;
-	return &feeds_orders[i];
-}
-
 static void page_feeds_head(FILE *out, const struct feeds_asked *asked)
 {
 	struct feeds_asked other = *asked;
 
 	fputs("<thead><tr>", out);
 	for (size_t i = 0; i < sizeof page_columns / sizeof *page_columns; i++) {
-		const struct feeds_order *order = other.order = page_order(page_columns[i]);
+		const struct feeds_order *order = other.order = feeds_order_of(page_columns[i]);
 
 		fprintf(out, "<th scope=\"col\"%s%s><a href=\"/feeds", i && i < PAGE_TEXT_COLUMNS ? " class=\"n\"" : "",
 		    order != asked->order                                          ? ""
@@ -298,7 +252,7 @@ void admin_page_overview(struct admin_exchange *x)
 	html_begin(x->out, "What is going on", "/");
 	page_tiles(x->out, a, &now);
 	fputs("<h2>The last hour</h2>\n<div class=\"charts\">\n", x->out);
-	for (size_t i = 0; i < sizeof page_charts / sizeof *page_charts; i++)
+	for (size_t i = 0; i < PAGE_CHARTS; i++)
 		page_chart(x->out, &a->history, i);
 	fputs("</div>\n<h2>Feeds most asked for</h2>\n", x->out);
 	page_feeds_table(x, &few, &all);

@@ -63,24 +63,18 @@ static double process_start(void)
 	return ticks && booted ? (double)booted + (double)ticks / (double)sysconf(_SC_CLK_TCK) : 0;
 }
 
-static double process_cpu_seconds(void)
-{
-	struct rusage u = { 0 };
-
-	getrusage(RUSAGE_SELF, &u);
-	return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) +
-	    (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1e6;
-}
-
 void process_metrics_write(FILE *out, bool bare)
 {
 	uint64_t resident = process_resident_bytes();
 	long descriptors = process_descriptors();
 	double start = process_start();
+	struct rusage used = { 0 };
 	struct rlimit limit;
 
+	getrusage(RUSAGE_SELF, &used);
 	process_head(out, "process_cpu_seconds", bare ? "" : "_total", "counter", "Processor time used.");
-	fprintf(out, "process_cpu_seconds_total %.6f\n", process_cpu_seconds());
+	fprintf(out, "process_cpu_seconds_total %.6f\n", (double)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) +
+	    (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec) / 1e6);
 	if (resident) {
 		process_head(out, "process_resident_memory_bytes", "", "gauge", "Memory in use.");
 		fprintf(out, "process_resident_memory_bytes %llu\n", (unsigned long long)resident);
