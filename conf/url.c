@@ -57,6 +57,11 @@ static size_t url_find(const char *text, size_t from, size_t len, const char *an
 	return from;
 }
 
+bool url_is_http(const char *text, size_t len)
+{
+	return (len > 7 && !strncasecmp(text, "http://", 7)) || (len > 8 && !strncasecmp(text, "https://", 8));
+}
+
 int url_hex_digit(char c)
 {
 	if (c >= '0' && c <= '9')

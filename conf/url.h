@@ -39,6 +39,9 @@ enum { URL_MAX_BYTES = 65536, URL_MAX_HOST = 253 /* RFC 1035 section 2.3.4, as t
 enum url_error url_parse(const char *text, size_t len, struct url *);
 const char *url_error_text(enum url_error);
 
+/* Whether something stands behind http:// or https:// in the text, whatever it is. */
+bool url_is_http(const char *text, size_t len);
+
 /* The value of a hexadecimal digit; -1: it is none. */
 int url_hex_digit(char);
 

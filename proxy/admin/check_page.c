@@ -129,7 +129,7 @@ static enum form_result check_read_url(struct check_sent *sent, const struct adm
 		check_copy(sent->url, sizeof sent->url, part);
 		r = strlen(sent->url) == part.len ? FORM_FOUND : FORM_TOO_LONG;
 	}
-	if (r == FORM_TOO_LONG || (r == FORM_FOUND && !check_url_is(sent->url))) {
+	if (r == FORM_TOO_LONG || (r == FORM_FOUND && !url_is_http(sent->url, strlen(sent->url)))) {
 		check_tell_url(sent);
 		return FORM_TOO_LONG;
 	}

@@ -110,6 +110,20 @@ int cmd_gateway(struct normalise_options *options, char *url, const char *usage)
 	return CMD_OK;
 }
 
+int cmd_flush(void)
+{
+	if (!fflush(stdout) && !ferror(stdout))
+		return CMD_OK;
+	perror("utfeed: standard output");
+	return CMD_USAGE;
+}
+
+int cmd_no_memory(void)
+{
+	fputs("utfeed: out of memory\n", stderr);
+	return CMD_USAGE;
+}
+
 int cmd_usage(const char *usage, const char *message, const char *detail)
 {
 	if (message)

@@ -40,6 +40,10 @@ void cmd_content_language(struct normalise_options *, const char *tag);
 void cmd_base(struct normalise_options *, const char *url);
 /* --gateway, through which URLs of the body lead; the text is changed in place. CMD_USAGE: it is not one. */
 int cmd_gateway(struct normalise_options *, char *url, const char *usage) __attribute__((warn_unused_result));
+/* Writes out what standard output holds. CMD_USAGE: that failed (told). */
+int cmd_flush(void) __attribute__((warn_unused_result));
+/* Tells that memory ran out; returns CMD_USAGE. */
+int cmd_no_memory(void);
 /* Prints the message and the usage line on standard error; returns CMD_USAGE. */
 int cmd_usage(const char *usage, const char *message, const char *detail) __attribute__((warn_unused_result));
 

@@ -84,10 +84,7 @@ static int ca_tell(const char *cert, const char *key)
 	ca_show(ca, stdout);
 	ca_unref(&ca);
 	ca_trust_tell(stdout, cert, key);
-	if (fflush(stdout) == 0)
-		return CMD_OK;
-	perror("utfeed: standard output");
-	return CMD_USAGE;
+	return cmd_flush();
 }
 
 static int ca_add_name(struct ca_arguments *arguments, const char *name)

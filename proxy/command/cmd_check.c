@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "conf/url.h"
 #include "proxy/base/log.h"
 #include "proxy/base/url_mask.h"
 #include "proxy/command/check_settings.h"
@@ -41,12 +42,6 @@ struct check_command {
 	unsigned shown;             /* reports so far */
 };
 
-static int check_no_memory(void)
-{
-	fprintf(stderr, "utfeed: out of memory\n");
-	return CMD_USAGE;
-}
-
 static int check_show(struct check_command *command, const struct check_report *report)
 {
 	struct json j = { .out = command->out };
@@ -58,7 +53,7 @@ static int check_show(struct check_command *command, const struct check_report *
 		break;
 	case CHECK_JSON:
 		if (check_report_json(&j, NULL, report))
-			return check_no_memory();
+			return cmd_no_memory();
 		putc('\n', command->out);
 		break;
 	case CHECK_HTML:
@@ -76,10 +71,10 @@ static int check_pump(struct check *check, int fd, const char *path)
 
 	while ((got = cmd_read(fd, path, buf, sizeof buf)) > 0)
 		if (check_feed(check, buf, (size_t)got))
-			return check_no_memory();
+			return cmd_no_memory();
 	if (got < 0)
 		return CMD_USAGE;
-	return check_finish(check) ? check_no_memory() : CMD_OK;
+	return check_finish(check) ? cmd_no_memory() : CMD_OK;
 }
 
 static int check_file(struct check_command *command, const char *path)
@@ -90,7 +85,7 @@ static int check_file(struct check_command *command, const char *path)
 	if (fd < 0)
 		return CMD_USAGE;
 	check = check_new(&command->options);
-	status = check ? check_pump(check, fd, path) : check_no_memory();
+	status = check ? check_pump(check, fd, path) : cmd_no_memory();
 	cmd_close(fd);
 	if (status == CMD_OK) {
 		check_report_of(check)->file = path;
@@ -100,23 +95,21 @@ static int check_file(struct check_command *command, const char *path)
 	return status;
 }
 
-static void check_tell_hop(const struct check_hop *hop)
-{
-	fprintf(stderr, "utfeed: %u: ", hop->status);
-	visible_bytes(stderr, hop->url ? hop->url : "");
-	fputs(" -> ", stderr);
-	visible_bytes(stderr, hop->location ? hop->location : "");
-	putc('\n', stderr);
-}
-
 /* Tells why a URL gave no body, after the redirects that led there; a password in it is not shown. */
 static int check_tell(const char *url, const struct check_url *u)
 {
 	const struct check_response *response = check_url_response(u);
 	char shown[CHECK_URL_SHOWN];
 
-	for (size_t i = 0; i < response->n_hops; i++)
-		check_tell_hop(&response->hops[i]);
+	for (size_t i = 0; i < response->n_hops; i++) {
+		const struct check_hop *hop = &response->hops[i];
+
+		fprintf(stderr, "utfeed: %u: ", hop->status);
+		visible_bytes(stderr, hop->url ? hop->url : "");
+		fputs(" -> ", stderr);
+		visible_bytes(stderr, hop->location ? hop->location : "");
+		putc('\n', stderr);
+	}
 	url_mask(shown, sizeof shown, url, strlen(url));
 	fputs("utfeed: ", stderr);
 	visible_bytes(stderr, shown);
@@ -131,7 +124,7 @@ static int check_fetched(struct check_command *command, struct settings *setting
 	int status;
 
 	if (!u)
-		return check_no_memory();
+		return cmd_no_memory();
 	log_set_level(LOG_LEVEL_WARN);
 	sigaction(SIGPIPE, &ignore, &former);
 	status = check_url_run(u) ? check_tell(url, u) : check_show(command, check_url_report(u));
@@ -145,7 +138,7 @@ static int check_one(struct check_command *command, const char *word)
 	struct settings *settings;
 	int status;
 
-	if (!check_url_is(word))
+	if (!url_is_http(word, strlen(word)))
 		return check_file(command, word);
 	if (!(settings = check_settings_new()))
 		return CMD_USAGE;

@@ -9,14 +9,6 @@
 #include "core/decode/decoder.h"
 #include "core/policy/policy.h"
 
-static int finish(void)
-{
-	if (fflush(stdout) == 0 && !ferror(stdout))
-		return CMD_OK;
-	perror("utfeed: standard output");
-	return CMD_USAGE;
-}
-
 /* A list takes no arguments but --help. True: there are some, and status is that of the process. */
 static bool list_is_asked_more(int argc, char **argv, const char *usage, int *status)
 {
@@ -27,7 +19,7 @@ static bool list_is_asked_more(int argc, char **argv, const char *usage, int *st
 		return true;
 	}
 	printf("usage: %s\n", usage);
-	*status = finish();
+	*status = cmd_flush();
 	return true;
 }
 
@@ -39,7 +31,7 @@ int cmd_policies(int argc, char **argv)
 		return status;
 	for (int i = 0; i < POLICY_COUNT; i++)
 		printf("%-16s %s\n", policy_name((enum policy)i), policy_summary((enum policy)i));
-	return finish();
+	return cmd_flush();
 }
 
 /* Prints one line for each charset: its name, then the labels that mean it. Fails if iconv lacks a converter, in an
@@ -61,7 +53,7 @@ int cmd_charsets(int argc, char **argv)
 		putchar('\n');
 	}
 	if (!(missing = decoder_selftest(&first)))
-		return finish();
+		return cmd_flush();
 	fprintf(stderr, "utfeed: this system has no converter for %zu of these, the first is %s\n", missing, first);
 	return CMD_USAGE;
 }

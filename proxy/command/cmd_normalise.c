@@ -84,20 +84,13 @@ static int normalise_pump(struct gzip_peel *peel, int fd, const char *path)
 	return rc ? rc : gzip_peel_finish(peel);
 }
 
-/* What is no feed leaves as it came, as in the proxy; only here is somebody who can be told so. */
-static void normalise_tell_untouched(const char *path, const struct verdict *v)
-{
-	if (v && v->kind == VERDICT_NONE)
-		fprintf(stderr, "utfeed: %s: passed as it is: %s\n", path,
-		    v->reason == VREASON_EMPTY ? "it is empty" : "it is no feed");
-}
-
 static int run(struct job *job)
 {
 	struct normalise_events events = { normalise_on_decided, NULL, normalise_on_write, job };
 	struct normaliser *normaliser = normaliser_new(&job->options, &events);
 	struct gzip_peel *peel = gzip_peel_new(&job->options, (struct sink){ normalise_take, normaliser });
 	char rule[VERDICT_FORMAT_MAX];
+	const struct verdict *v;
 	int fd = cmd_open(job->path, "normalise", false), rc = NORMALISE_NO_MEMORY;
 
 	if (normaliser && peel && fd >= 0)
@@ -111,13 +104,13 @@ static int run(struct job *job)
 		fprintf(stderr, "utfeed: %s: the gzip is damaged, or unpacks to too much\n", job->path);
 	} else if (fd >= 0 && rc == NORMALISE_NO_MEMORY) {
 		fprintf(stderr, "utfeed: out of memory\n");
-	} else if (normaliser && rc == NORMALISE_OK) {
-		normalise_tell_untouched(job->path, normaliser_verdict(normaliser));
+	} else if (normaliser && rc == NORMALISE_OK && (v = normaliser_verdict(normaliser)) && v->kind == VERDICT_NONE) {
+		/* as in the proxy; only here is somebody who can be told so */
+		fprintf(stderr, "utfeed: %s: passed as it is: %s\n", job->path,
+		    v->reason == VREASON_EMPTY ? "it is empty" : "it is no feed");
 	}
-	if (fflush(stdout) != 0 || ferror(stdout)) {
-		perror("utfeed: standard output");
+	if (cmd_flush() != CMD_OK)
 		rc = 1;
-	}
 	cmd_close(fd);
 	gzip_peel_free(&peel);
 	normaliser_free(&normaliser);

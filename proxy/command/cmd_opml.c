@@ -77,10 +77,9 @@ static int opml_read(struct text *text, const char *path)
 
 static int opml_write(const struct text *out, const struct opml_counts *counts, const char *path)
 {
-	if (fwrite(out->bytes, 1, out->len, stdout) != out->len || fflush(stdout) != 0) {
-		perror("utfeed: standard output");
+	(void)fwrite(out->bytes, 1, out->len, stdout);
+	if (cmd_flush() != CMD_OK)
 		return CMD_USAGE;
-	}
 	if (counts->left > 0)
 		fprintf(stderr, "utfeed: %s: %zu rewritten; %zu left as they are, for they are no http URLs\n", path,
 		    counts->rewritten, counts->left);

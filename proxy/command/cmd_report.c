@@ -12,12 +12,6 @@ static const char usage[] = "utfeed report [--csv | --json] [--feeds | --origins
 
 enum report_output { REPORT_TABLE, REPORT_CSV, REPORT_JSON };
 
-static int report_no_memory(void)
-{
-	fprintf(stderr, "utfeed: out of memory\n");
-	return CMD_USAGE;
-}
-
 /* Reads one log. CMD_OK, or the exit status; told. */
 static int report_read(struct publishers *publishers, const char *path)
 {
@@ -35,7 +29,7 @@ static int report_read(struct publishers *publishers, const char *path)
 	if (!failed)
 		failed = log_stream_end(&stream);
 	if (failed)
-		return report_no_memory();
+		return cmd_no_memory();
 	return got < 0 ? CMD_USAGE : CMD_OK;
 }
 
@@ -64,16 +58,13 @@ static int report_show(struct publishers *publishers, enum report_output output,
 		publishers_show_json(stdout, publishers, view == VIEW_ORIGINS);
 	else
 		(output == REPORT_CSV ? publishers_show_csv : publishers_show_table)(stdout, publishers, view);
-	if (fflush(stdout) == 0 && !ferror(stdout))
-		return CMD_OK;
-	perror("utfeed: standard output");
-	return CMD_USAGE;
+	return cmd_flush();
 }
 
 static int report_run(char **logs, int n, enum report_output output, enum publishers_view view)
 {
 	struct publishers *publishers = publishers_new();
-	int status = publishers ? CMD_OK : report_no_memory();
+	int status = publishers ? CMD_OK : cmd_no_memory();
 
 	if (n == 0 && status == CMD_OK)
 		status = report_read(publishers, "-");

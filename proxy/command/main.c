@@ -94,12 +94,6 @@ static void print_usage(FILE *f)
 		fprintf(f, "  %-11s %s\n", commands[i].name, commands[i].summary);
 }
 
-static int print_version(void)
-{
-	puts("utfeed " PACKAGE_VERSION);
-	return EXIT_SUCCESS;
-}
-
 static int fail_command(const char *word)
 {
 	fprintf(stderr, "utfeed: unknown command '%.40s'\n", word);
@@ -145,7 +139,7 @@ int main(int argc, char **argv)
 	if (status >= 0)
 		return status;
 	if (is_word(word, "version", "-V"))
-		return print_version();
+		return puts("utfeed " PACKAGE_VERSION) < 0;
 	if (is_word(word, "help", "-h"))
 		return print_help(argc > 2 ? argv[2] : NULL);
 	/* `utfeed -c FILE` means serve. */

@@ -3,6 +3,7 @@
 
 #include <strings.h>
 
+#include "conf/url.h"
 #include "core/text/utf8.h"
 
 /* Where the reader is. What stands before `done` is in the output already. */
@@ -182,12 +183,6 @@ static void opml_encode(struct text *t, const char *at, size_t len, char quote)
 
 /* ---- outlines ---- */
 
-static bool opml_is_http(const struct text *url)
-{
-	return (url->len > 7 && strncasecmp(url->bytes, "http://", 7) == 0) ||
-	    (url->len > 8 && strncasecmp(url->bytes, "https://", 8) == 0);
-}
-
 static bool opml_is_rewritten(const struct opml *opml, const struct text *url)
 {
 	size_t len = strlen(opml->gateway);
@@ -200,7 +195,7 @@ static void opml_lead(struct opml *opml, const char *at, const char *end)
 {
 	struct text url = { 0 };
 
-	if (!opml_decode(&url, at, end) || !opml_is_http(&url)) {
+	if (!opml_decode(&url, at, end) || !url_is_http(url.bytes, url.len)) {
 		opml->counts->left++;
 	} else if (opml_is_rewritten(opml, &url)) {
 		opml->counts->already++;
@@ -216,16 +211,11 @@ static void opml_lead(struct opml *opml, const char *at, const char *end)
 	text_free(&url);
 }
 
-static bool opml_ends_name(char c)
-{
-	return opml_is_space(c) || c == '=' || c == '>' || c == '/' || c == '<' || c == '"' || c == '\'';
-}
-
 static size_t opml_name(struct opml *opml)
 {
 	const char *from = opml->at;
 
-	while (opml->at < opml->end && !opml_ends_name(*opml->at))
+	while (opml->at < opml->end && (!*opml->at || !strchr(" \t\n\r=>/<\"'", *opml->at)))
 		opml->at++;
 	return (size_t)(opml->at - from);
 }

@@ -8,6 +8,7 @@
 #include <strings.h>
 
 #include "conf/idn.h"
+#include "conf/url.h"
 #include "proxy/base/text.h"
 
 enum { HTTPS_PORT = 443 };
@@ -36,12 +37,6 @@ static bool is_same_host(const struct inside *in, const char *host, size_t len, 
 	return port == in->port && len == strlen(in->host) && !strncasecmp(host, in->host, len);
 }
 
-static bool is_web_url(struct slice target)
-{
-	return (target.len > 7 && !strncasecmp(target.at, "http://", 7)) ||
-	    (target.len > 8 && !strncasecmp(target.at, "https://", 8));
-}
-
 static enum target_error judge_host_named(const struct inside *in, struct slice host)
 {
 	struct url_host u;
@@ -56,7 +51,7 @@ static enum target_error judge_host_named(const struct inside *in, struct slice 
  * UTF-8. */
 static enum target_error judge_host(const struct inside *in, const struct http_msg *m)
 {
-	struct slice host = http_msg_get(m, H_HOST);
+	struct slice host = http_msg_get(m, H_HOST), target = http_msg_target(m);
 	size_t n = http_msg_count(m, H_HOST), len;
 	enum target_error e;
 	char *ascii;
@@ -65,7 +60,7 @@ static enum target_error judge_host(const struct inside *in, const struct http_m
 		return TARGET_BAD_HOST;
 	if (!host.len)
 		return n ? TARGET_BAD_HOST : TARGET_OK;
-	if (!is_web_url(http_msg_target(m)) || !(ascii = idn_host(host.at, host.len, &len)))
+	if (!url_is_http(target.at, target.len) || !(ascii = idn_host(host.at, host.len, &len)))
 		return judge_host_named(in, host);
 	e = judge_host_named(in, (struct slice){ ascii, len });
 	free(ascii);
@@ -133,7 +128,7 @@ enum target_error target_inside(struct target *out, const struct conf *conf, con
 		return e;
 	if (target.at[0] == '/')
 		return read_inside_path(out, in, target, room, cap, why);
-	if (!is_web_url(target))
+	if (!url_is_http(target.at, target.len))
 		return TARGET_BAD_TARGET;
 	if ((e = target_read_url(out, target, why)) != TARGET_OK)
 		return e;

@@ -77,16 +77,12 @@ static bool is_undecodable(const struct check_report *report)
 	return report->result->kind == VERDICT_ERROR;
 }
 
-static bool is_xml_type(enum mime_class class)
-{
-	return class == MIME_APP_XML || class == MIME_TEXT_XML || class == MIME_OTHER_XML;
-}
-
 static bool has_other_type(const struct check_report *report)
 {
-	const struct media_type *type = &report->evidence->type;
+	enum mime_class class = report->evidence->type.CTMime;
 
-	return report->normalised && report->http && type->CTMime != MIME_NONE && !is_xml_type(type->CTMime);
+	return report->normalised && report->http && class != MIME_NONE && class != MIME_APP_XML &&
+	    class != MIME_TEXT_XML && class != MIME_OTHER_XML;
 }
 
 static bool has_no_type(const struct check_report *report)
@@ -259,20 +255,17 @@ static void put_read_as(struct text *t, const struct stray *stray)
 	}
 }
 
-static void put_place(struct text *t, const struct stray *stray)
-{
-	for (size_t i = 0; i < stray->len && i < STRAY_BYTES; i++)
-		text_printf(t, "%s0x%02X", i > 0 ? " " : "", stray->bytes[i]);
-	text_printf(t, "%s at offset %" PRIu64 " (line %" PRIu64 ")", stray->len > STRAY_BYTES ? " ..." : "",
-	    stray->offset, stray->line);
-	put_read_as(t, stray);
-}
-
 static void put_places(struct text *t, const struct strays *strays)
 {
 	for (size_t i = 0; i < strays->n; i++) {
+		const struct stray *stray = &strays->first[i];
+
 		text_puts(t, i == 0 ? ": " : "; ");
-		put_place(t, &strays->first[i]);
+		for (size_t k = 0; k < stray->len && k < STRAY_BYTES; k++)
+			text_printf(t, "%s0x%02X", k > 0 ? " " : "", stray->bytes[k]);
+		text_printf(t, "%s at offset %" PRIu64 " (line %" PRIu64 ")", stray->len > STRAY_BYTES ? " ..." : "",
+		    stray->offset, stray->line);
+		put_read_as(t, stray);
 	}
 	if (strays->places > strays->n)
 		text_printf(t, "; and %" PRIu64 " more", strays->places - strays->n);

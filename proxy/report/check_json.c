@@ -70,14 +70,6 @@ static void json_verdict(struct json *j, const struct verdict *v)
 	json_close(j);
 }
 
-static void json_verdicts(struct json *j, const struct check_report *report)
-{
-	json_open(j, "verdicts");
-	for (int i = 0; i < POLICY_COUNT; i++)
-		json_verdict(j, &report->verdicts[i]);
-	json_close(j);
-}
-
 static void json_result(struct json *j, const struct check_report *report)
 {
 	char rule[VERDICT_FORMAT_MAX];
@@ -268,16 +260,9 @@ static void json_strays(struct json *j, const struct strays *strays)
 	json_close(j);
 }
 
-static int json_summary(struct json *j, const struct check_report *report)
-{
-	struct text t = { 0 };
-
-	summary_text(&t, report);
-	return json_text(j, "summary", &t);
-}
-
 static int json_additions(struct json *j, const struct check_report *report)
 {
+	struct text summary = { 0 };
 	int failed;
 
 	json_bool(j, "label_seen", report->http);
@@ -289,7 +274,8 @@ static int json_additions(struct json *j, const struct check_report *report)
 	json_rules(j, report);
 	json_texts(j, report);
 	json_strays(j, report->strays);
-	failed = json_summary(j, report);
+	summary_text(&summary, report);
+	failed = json_text(j, "summary", &summary);
 	return json_advice(j, report) | failed;
 }
 
@@ -303,7 +289,10 @@ int check_report_json(struct json *j, const char *key, const struct check_report
 	json_string(j, "content_type", report->content_type);
 	json_bool(j, "http", report->http);
 	json_evidence(j, report);
-	json_verdicts(j, report);
+	json_open(j, "verdicts");
+	for (int i = 0; i < POLICY_COUNT; i++)
+		json_verdict(j, &report->verdicts[i]);
+	json_close(j);
 	json_result(j, report);
 	if (report->explanation)
 		check_explain_json(j, report->explanation, report->evidence->len);

@@ -283,6 +283,13 @@ static void print_texts(const struct text_page *page, const struct check_report 
 	print_piece(page, "after: as utfeed sends it", NULL, report->after);
 }
 
+static void print_appended(const struct text_page *page, struct text *t, const char *indent)
+{
+	text_add(t, "", 1);
+	visible_text(page->out, t->failed ? "out of memory" : t->bytes, page->style->unicode, indent);
+	text_free(t);
+}
+
 static void print_advice(const struct text_page *page, const struct check_report *report)
 {
 	struct text mail = { 0 };
@@ -295,11 +302,9 @@ static void print_advice(const struct text_page *page, const struct check_report
 		return;
 	}
 	advice_mail(&mail, report);
-	text_add(&mail, "", 1);
 	fputs(TEXT_INDENT, page->out);
-	visible_text(page->out, mail.failed ? "out of memory" : mail.bytes, page->style->unicode, TEXT_INDENT);
+	print_appended(page, &mail, TEXT_INDENT);
 	putc('\n', page->out);
-	text_free(&mail);
 }
 
 static void print_summary(const struct text_page *page, const struct check_report *report)
@@ -307,20 +312,10 @@ static void print_summary(const struct text_page *page, const struct check_repor
 	struct text summary = { 0 };
 
 	summary_text(&summary, report);
-	text_add(&summary, "", 1);
 	put_colour(page, report->normalised && !report->fault ? COLOUR_GOOD : COLOUR_BAD);
-	visible_text(page->out, summary.failed ? "out of memory" : summary.bytes, page->style->unicode, "");
+	print_appended(page, &summary, "");
 	put_colour(page, COLOUR_OFF);
 	putc('\n', page->out);
-	text_free(&summary);
-}
-
-static void print_name(const struct text_page *page, const struct check_report *report)
-{
-	put_colour(page, COLOUR_HEADING);
-	visible_bytes(page->out, report->file);
-	put_colour(page, COLOUR_OFF);
-	fprintf(page->out, ": %" PRIu64 " bytes\n", report->report->bytes_in);
 }
 
 void check_report_text(FILE *out, const struct check_report *report, const struct check_style *style)
@@ -328,7 +323,10 @@ void check_report_text(FILE *out, const struct check_report *report, const struc
 	const struct text_page page = { out, style }, *p = &page;
 
 	print_summary(p, report);
-	print_name(p, report);
+	put_colour(p, COLOUR_HEADING);
+	visible_bytes(out, report->file);
+	put_colour(p, COLOUR_OFF);
+	fprintf(out, ": %" PRIu64 " bytes\n", report->report->bytes_in);
 	if (report->response)
 		print_response(p, report->response);
 	row_peer(p, "Content-Type", report->content_type);

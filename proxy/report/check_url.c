@@ -50,12 +50,6 @@ struct check_url {
 	struct task task, cancel;
 };
 
-bool check_url_is(const char *word)
-{
-	return strncasecmp(word, "http://", strlen("http://")) == 0 ||
-	    strncasecmp(word, "https://", strlen("https://")) == 0;
-}
-
 static int url_no_memory(struct check_url *u)
 {
 	failure_set(&u->failure, FAILURE_PROXY_INTERNAL_ERROR, "out of memory");
@@ -182,15 +176,6 @@ static int url_take(struct check_url *u, size_t *taken)
 	return 0;
 }
 
-static void url_end(struct check_url *u)
-{
-	if (check_finish(u->check))
-		url_no_memory(u);
-	else
-		u->finished = true;
-	loop_stop(u->loop);
-}
-
 static void url_on_task(struct task *task)
 {
 	struct check_url *u = container_of(task, struct check_url, task);
@@ -199,12 +184,16 @@ static void url_on_task(struct task *task)
 
 	if (phase == OBJECT_FAILED)
 		u->failure = *object_failure(u->reader.object);
-	if (phase == OBJECT_FAILED || (phase != OBJECT_WAITING && url_take(u, &taken)))
+	if (phase == OBJECT_FAILED || (phase != OBJECT_WAITING && url_take(u, &taken))) {
 		loop_stop(u->loop);
-	else if (phase == OBJECT_DONE && taken == 0)
-		url_end(u);
-	else if (taken > 0)
+	} else if (phase == OBJECT_DONE && !taken) {
+		u->finished = !check_finish(u->check);
+		if (!u->finished)
+			url_no_memory(u);
+		loop_stop(u->loop);
+	} else if (taken) {
 		loop_defer(u->loop, task);
+	}
 }
 
 static void url_on_wake(struct object_reader *reader)
@@ -257,16 +246,6 @@ static int url_start(struct check_url *u)
 	return u->failure.error ? -1 : 0;
 }
 
-static int url_address(struct check_url *u)
-{
-	const char *why = "out of memory";
-
-	if (destination_from_url(&u->at, (struct slice){ u->url, strlen(u->url) }, &why) == DESTINATION_OK)
-		return 0;
-	snprintf(u->why, sizeof u->why, "%s", why);
-	return -1;
-}
-
 static void url_on_cancel(struct task *task)
 {
 	struct check_url *u = container_of(task, struct check_url, cancel);
@@ -292,24 +271,23 @@ struct check_url *check_url_new(const char *url, const struct check_options *opt
 	return u;
 }
 
-static int url_fetch(struct check_url *u)
-{
-	if (url_address(u) || url_start(u))
-		return -1;
-	if (loop_run(u->loop))
-		failure_set(&u->failure, FAILURE_PROXY_INTERNAL_ERROR, "the event loop failed");
-	return u->finished ? 0 : -1;
-}
-
 int check_url_run(struct check_url *u)
 {
 	const struct failure *failure = &u->failure;
-	int status = url_fetch(u);
+	const char *why = "out of memory";
 
-	if (status && failure->error != FAILURE_NONE)
+	if (destination_from_url(&u->at, (struct slice){ u->url, strlen(u->url) }, &why) != DESTINATION_OK) {
+		snprintf(u->why, sizeof u->why, "%s", why);
+		return -1;
+	}
+	if (!url_start(u) && loop_run(u->loop))
+		failure_set(&u->failure, FAILURE_PROXY_INTERNAL_ERROR, "the event loop failed");
+	if (u->finished)
+		return 0;
+	if (failure->error != FAILURE_NONE)
 		snprintf(u->why, sizeof u->why, "%s%s%s%s", failure_text(failure->error),
 		    failure->details[0] ? " (" : "", failure->details, failure->details[0] ? ")" : "");
-	return status;
+	return -1;
 }
 
 const struct check_response *check_url_response(const struct check_url *u)

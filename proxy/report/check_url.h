@@ -11,8 +11,6 @@ struct check_url;
 struct guard;
 struct settings;
 
-/* Whether the word is a URL rather than a file's name. */
-bool check_url_is(const char *word);
 /* The URL is copied, a reference to the settings taken; what the options point to is borrowed. guard: the destinations
  * that may be asked; NULL: any. NULL: out of memory or descriptors. */
 struct check_url *check_url_new(const char *url, const struct check_options *, struct settings *, const struct guard *);

@@ -4,6 +4,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "conf/url.h"
 #include "core/text/utf8.h"
 
 enum { LOG_JSON_DEPTH = 64 };
@@ -37,14 +38,11 @@ static int32_t json_unit(struct log_json *out)
 	if (out->end - out->at < 4)
 		return -1;
 	for (int i = 0; i < 4; i++) {
-		char c = *out->at++, lower = (char)(c | 32);
+		int digit = url_hex_digit(*out->at++);
 
-		if (c >= '0' && c <= '9')
-			unit = unit * 16 + (c - '0');
-		else if (lower >= 'a' && lower <= 'f')
-			unit = unit * 16 + (lower - 'a' + 10);
-		else
+		if (digit < 0)
 			return -1;
+		unit = unit * 16 + digit;
 	}
 	return unit;
 }

@@ -250,22 +250,17 @@ static void log_decode(char *out, size_t cap, const char *text)
 	out[n] = '\0';
 }
 
-static bool is_url(const char *text)
-{
-	return strncasecmp(text, "http://", 7) == 0 || strncasecmp(text, "https://", 8) == 0;
-}
-
 /* The URL in a target: whole, behind the slash of the gateway, or in its query. False: there is none. */
 static bool log_find_url(const char *target, char url[LOG_FEED_MAX])
 {
 	const char *at = *target == '/' ? target + 1 : target;
 
-	if (is_url(at)) {
+	if (url_is_http(at, strlen(at))) {
 		log_text(url, LOG_FEED_MAX, at, strlen(at));
 		return true;
 	}
 	log_decode(url, LOG_FEED_MAX, strncmp(at, "?url=", 5) == 0 ? at + 5 : at);
-	return is_url(url);
+	return url_is_http(url, strlen(url));
 }
 
 /* Copies a host in lower case. */

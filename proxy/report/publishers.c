@@ -230,11 +230,6 @@ void publishers_sort(struct publishers *publishers)
 	qsort(publishers->feeds, publishers->n_feeds, sizeof publishers->feeds[0], feed_order);
 }
 
-bool publisher_is_bad(const struct publisher *publisher)
-{
-	return publisher->bad > 0;
-}
-
 bool publisher_feed_is_bad(const struct publisher_feed *feed)
 {
 	uint64_t expected = strcmp(feed->charset, "utf-8") != 0;

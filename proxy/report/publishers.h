@@ -48,7 +48,6 @@ int publishers_take(struct publishers *, const char *line, size_t len) __attribu
 void publishers_sort(struct publishers *);
 /* Whether there is something to tell the publisher. One repair of a feed that is right in another encoding than UTF-8
  * is nothing: its declaration has to change. */
-bool publisher_is_bad(const struct publisher *);
 bool publisher_feed_is_bad(const struct publisher_feed *);
 
 #endif

@@ -16,15 +16,6 @@ static const char *dash(const char *text)
 	return *text ? text : "-";
 }
 
-static void show_publisher(FILE *out, const struct publisher *publisher)
-{
-	fprintf(out, "%11" PRIu64 " %6" PRIu64 " %8" PRIu64 " %9" PRIu64 " %7" PRIu64 " %9" PRIu64 "  ",
-	    publisher->mislabelled, publisher->feeds, publisher->repairs, publisher->malformed, publisher->errors,
-	    publisher->requests);
-	visible_bytes(out, publisher->name);
-	putc('\n', out);
-}
-
 /* The name of a charset, as the log has it. */
 static void show_name(FILE *out, const char *name)
 {
@@ -32,16 +23,6 @@ static void show_name(FILE *out, const char *name)
 
 	log_escape(word, sizeof word, name, strlen(name));
 	fprintf(out, "%-16s ", word);
-}
-
-static void show_feed(FILE *out, const struct publisher_feed *feed)
-{
-	show_name(out, feed->mislabelled ? feed->was : "-");
-	show_name(out, dash(feed->charset));
-	fprintf(out, "%8" PRIu64 " %9" PRIu64 " %7" PRIu64 " %9" PRIu64 "  ", feed->repairs, feed->malformed,
-	    feed->errors, feed->requests);
-	visible_bytes(out, feed->url);
-	putc('\n', out);
 }
 
 /* The times of a feed, in the order of their columns. */
@@ -97,18 +78,35 @@ static void show_feeds(FILE *out, const struct publishers *publishers)
 {
 	fprintf(out, "%-16s %-16s %8s %9s %7s %9s  %s\n", "label", "is", "repairs", "malformed", "errors", "requests",
 	    "feed");
-	for (size_t i = 0; i < publishers->n_feeds; i++)
-		if (publisher_feed_is_bad(publishers->feeds[i]))
-			show_feed(out, publishers->feeds[i]);
+	for (size_t i = 0; i < publishers->n_feeds; i++) {
+		const struct publisher_feed *feed = publishers->feeds[i];
+
+		if (!publisher_feed_is_bad(feed))
+			continue;
+		show_name(out, feed->mislabelled ? feed->was : "-");
+		show_name(out, dash(feed->charset));
+		fprintf(out, "%8" PRIu64 " %9" PRIu64 " %7" PRIu64 " %9" PRIu64 "  ", feed->repairs, feed->malformed,
+		    feed->errors, feed->requests);
+		visible_bytes(out, feed->url);
+		putc('\n', out);
+	}
 }
 
 static void show_publishers(FILE *out, const struct publishers *publishers)
 {
 	fprintf(out, "%11s %6s %8s %9s %7s %9s  %s\n", "mislabelled", "feeds", "repairs", "malformed", "errors",
 	    "requests", "publisher");
-	for (size_t i = 0; i < publishers->n; i++)
-		if (publisher_is_bad(publishers->all[i]))
-			show_publisher(out, publishers->all[i]);
+	for (size_t i = 0; i < publishers->n; i++) {
+		const struct publisher *publisher = publishers->all[i];
+
+		if (!publisher->bad)
+			continue;
+		fprintf(out, "%11" PRIu64 " %6" PRIu64 " %8" PRIu64 " %9" PRIu64 " %7" PRIu64 " %9" PRIu64 "  ",
+		    publisher->mislabelled, publisher->feeds, publisher->repairs, publisher->malformed,
+		    publisher->errors, publisher->requests);
+		visible_bytes(out, publisher->name);
+		putc('\n', out);
+	}
 }
 
 void publishers_show_table(FILE *out, const struct publishers *publishers, enum publishers_view view)
@@ -197,7 +195,7 @@ void publishers_show_csv(FILE *out, const struct publishers *publishers, enum pu
 	fputs(feeds ? "publisher,feed,label,is" : "publisher,feeds,mislabelled", out);
 	fputs(",repairs,malformed,errors,requests\r\n", out);
 	for (size_t i = 0; !feeds && i < publishers->n; i++)
-		if (publisher_is_bad(publishers->all[i]))
+		if (publishers->all[i]->bad)
 			csv_publisher(out, publishers->all[i]);
 	for (size_t i = 0; feeds && i < publishers->n_feeds; i++)
 		if (publisher_feed_is_bad(publishers->feeds[i]))
@@ -266,7 +264,7 @@ void publishers_show_json(FILE *out, const struct publishers *publishers, bool o
 	json_number(&j, "left_out", publishers->left_out);
 	json_open_list(&j, "publishers");
 	for (size_t i = 0; i < publishers->n; i++) {
-		if (publisher_is_bad(publishers->all[i]))
+		if (publishers->all[i]->bad)
 			report_json_publisher(&j, publishers, publishers->all[i], &at);
 		while (at < publishers->n_feeds && publishers->feeds[at]->publisher == publishers->all[i])
 			at++;

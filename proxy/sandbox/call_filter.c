@@ -127,18 +127,12 @@ static int rule_add(scmp_filter_ctx filter, int call, const struct condition *co
 	return seccomp_rule_add_array(filter, SCMP_ACT_ALLOW, call, n, with);
 }
 
-/* Signals go to this process alone. */
-static int rule_add_own(scmp_filter_ctx filter, int call)
-{
-	return rule_add(filter, call, &(struct condition){ 0, 0, (uint64_t)getpid() }, 1);
-}
-
 static int rules_add_limited(scmp_filter_ctx filter, const char *name, int call)
 {
 	int status = 0;
 
 	if (!strcmp(name, "kill") || !strcmp(name, "tgkill"))
-		return rule_add_own(filter, call);
+		return rule_add(filter, call, &(struct condition){ 0, 0, (uint64_t)getpid() }, 1); /* to this process alone */
 	for (size_t i = 0; i < sizeof limits / sizeof *limits && !status; i++)
 		if (!strcmp(limits[i].name, name))
 			status = rule_add(filter, call, limits[i].conditions, limits[i].n);
