@@ -9,13 +9,6 @@ enum { MULTIPART_BOUNDARY_MAX = 70 /* RFC 2046 section 5.1.1 */ };
 static const struct slice multipart_nothing;
 static const struct multipart_part multipart_none;
 
-static struct slice multipart_unquoted(struct slice s)
-{
-	if (s.len >= 2 && s.at[0] == '"' && s.at[s.len - 1] == '"')
-		return (struct slice){ s.at + 1, s.len - 2 };
-	return s;
-}
-
 /* The value of a parameter behind a ';'; at NULL: it is not there. No value that matters here has a ';' in it. */
 static struct slice multipart_parameter(struct slice field, const char *name)
 {
@@ -25,7 +18,7 @@ static struct slice multipart_parameter(struct slice field, const char *name)
 		struct slice member = slice_until(rest, ';', &rest), word = slice_until(member, '=', &value);
 
 		if (value.at && slice_is(word, name))
-			return multipart_unquoted(slice_trim(value));
+			return slice_unquoted(slice_trim(value));
 	}
 	return multipart_nothing;
 }

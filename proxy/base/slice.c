@@ -9,6 +9,13 @@ bool slice_is(struct slice s, const char *lower_case)
 	return s.at && s.len == strlen(lower_case) && !strncasecmp(s.at, lower_case, s.len);
 }
 
+struct slice slice_unquoted(struct slice s)
+{
+	if (s.len >= 2 && s.at[0] == '"' && s.at[s.len - 1] == '"')
+		return (struct slice){ s.at + 1, s.len - 2 };
+	return s;
+}
+
 struct slice slice_trim(struct slice s)
 {
 	while (s.len && (s.at[0] == ' ' || s.at[0] == '\t'))

@@ -70,20 +70,6 @@ static void directive_take(struct cache_control *cc, enum cache_directive d, str
 	}
 }
 
-/* A directive without a list covers more than one with a list of fields, whichever comes first. */
-static void directive_widen(struct cache_control *cc, enum cache_directive d)
-{
-	cc->listed &= ~(1u << d);
-	cc->set |= 1u << d;
-}
-
-static struct slice cache_control_unquote(struct slice s)
-{
-	if (s.len >= 2 && s.at[0] == '"' && s.at[s.len - 1] == '"')
-		return (struct slice){ s.at + 1, s.len - 2 };
-	return s;
-}
-
 /* Section 5.2: token [ "=" ( token / quoted-string ) ]; no blanks round "=". */
 static void member_take(struct cache_control *cc, struct slice member, enum cc_where where)
 {
@@ -92,14 +78,17 @@ static void member_take(struct cache_control *cc, struct slice member, enum cc_w
 	enum cache_directive d;
 
 	if (equals)
-		value = cache_control_unquote((struct slice){ equals + 1, member.len - name.len - 1 });
+		value = slice_unquoted((struct slice){ equals + 1, member.len - name.len - 1 });
 	d = directive_find(name, where);
 	if (d == CC_COUNT)
 		return;
-	if (directives[d].argument == CC_FIELDS && !value.len)
-		directive_widen(cc, d);
-	else
+	if (directives[d].argument != CC_FIELDS || value.len) {
 		directive_take(cc, d, value);
+		return;
+	}
+	/* A directive without a list covers more than one with a list of fields, whichever comes first. */
+	cc->listed &= ~(1u << d);
+	cc->set |= 1u << d;
 }
 
 static void field_take(struct cache_control *cc, const struct http_msg *m, enum cc_where where)

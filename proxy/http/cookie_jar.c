@@ -46,13 +46,6 @@ static struct slice slice_of(const char *text)
 
 /* ---- matching ---- */
 
-static bool is_address(struct slice host)
-{
-	struct ip ip;
-
-	return ip_parse(host.at, host.len, &ip);
-}
-
 static bool names_are_same(struct slice a, struct slice b)
 {
 	return a.len == b.len && !strncasecmp(a.at, b.at, a.len);
@@ -62,10 +55,11 @@ static bool names_are_same(struct slice a, struct slice b)
 static bool domain_matches(struct slice host, struct slice domain)
 {
 	const char *end = host.at + host.len;
+	struct ip ip;
 
 	if (host.len < domain.len || strncasecmp(end - domain.len, domain.at, domain.len) != 0)
 		return false;
-	return host.len == domain.len || (end[-(ptrdiff_t)domain.len - 1] == '.' && !is_address(host));
+	return host.len == domain.len || (end[-(ptrdiff_t)domain.len - 1] == '.' && !ip_parse(host.at, host.len, &ip));
 }
 
 static struct slice path_of(const struct destination *d)

@@ -27,11 +27,6 @@ static bool raw_target_step(struct raw_target *raw, uint8_t c)
 	return true;
 }
 
-static bool raw_target_ends(char c)
-{
-	return c == ' ' || c == '\r' || c == '\n';
-}
-
 /* Whether there is nothing to do: the piece of the target is ASCII, and follows a whole character. */
 static bool raw_target_is_plain(struct raw_target *raw, const char *at, size_t len)
 {
@@ -57,7 +52,7 @@ bool raw_target_read(struct raw_target *raw, const char *piece, size_t len, stru
 	for (size_t i = part->at; i < len; i++, part->len++) {
 		if (!raw_target_step(raw, (uint8_t)piece[i]))
 			return false;
-		if (raw_target_ends(piece[i])) {
+		if (piece[i] == ' ' || piece[i] == '\r' || piece[i] == '\n') {
 			raw->phase = RAW_BEHIND;
 			break;
 		}

@@ -112,13 +112,6 @@ static int read_certificates(struct ca *ca, const char *path, struct ca_why *why
 	return status;
 }
 
-static int refuse_password(char *buf, int size, int writing, void *arg)
-{
-	(void)buf, (void)size, (void)writing;
-	*(bool *)arg = true;
-	return 0;
-}
-
 static int read_private_key(struct ca *ca, const char *path, struct ca_why *why)
 {
 	BIO *bio = open_buffered(path, CA_FILE_KEY, why);
@@ -126,7 +119,7 @@ static int read_private_key(struct ca *ca, const char *path, struct ca_why *why)
 
 	if (!bio)
 		return -1;
-	ca->key = PEM_read_bio_PrivateKey(bio, NULL, refuse_password, &encrypted);
+	ca->key = PEM_read_bio_PrivateKey(bio, NULL, tls_no_password, &encrypted);
 	BIO_free_all(bio);
 	if (ca->key)
 		return 0;
@@ -162,19 +155,13 @@ static int judge_use(const struct ca *ca, const char *path, struct ca_why *why)
 
 static int judge_dates(const struct ca *ca, const char *path, struct ca_why *why)
 {
-	const ASN1_TIME *from = X509_get0_notBefore(ca->cert), *until = X509_get0_notAfter(ca->cert);
-	bool early = X509_cmp_current_time(from) > 0, late = X509_cmp_current_time(until) < 0;
-	char date[sizeof "YYYY-MM-DD HH:MM"] = "?";
-	struct tm tm;
+	char said[TLS_DATE_MAX];
+	int off = tls_is_out_of_date(ca->cert, said);
 
-	if (!early && !late)
+	if (!off)
 		return 0;
-	if (ASN1_TIME_to_tm(early ? from : until, &tm))
-		strftime(date, sizeof date, "%Y-%m-%d %H:%M", &tm);
-	ERR_clear_error();
-	return ca_fail(why, CA_FILE_CERT, "certificate %s %s %s UTC; %s", path,
-	    early ? "is not valid before" : "expired on", date,
-	    early ? "is the clock right?" : "make another with utfeed ca, and have clients trust that one");
+	return ca_fail(why, CA_FILE_CERT, "certificate %s %s; %s", path, said,
+	    off > 0 ? "is the clock right?" : "make another with utfeed ca, and have clients trust that one");
 }
 
 static int judge_key(const struct ca *ca, const char *cert, const char *path, struct ca_why *why)

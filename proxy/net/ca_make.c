@@ -173,12 +173,6 @@ static int set_serial(X509 *x)
 	return set ? 0 : -1;
 }
 
-static int set_dates(X509 *x, int64_t from_s, int64_t until_s)
-{
-	return ASN1_TIME_set(X509_getm_notBefore(x), (time_t)from_s) &&
-	    ASN1_TIME_set(X509_getm_notAfter(x), (time_t)until_s) ? 0 : -1;
-}
-
 static int add_to_name(X509_NAME *name, int nid, const char *text)
 {
 	return X509_NAME_add_entry_by_NID(name, nid, MBSTRING_UTF8, (const unsigned char *)text, -1, -1, 0) ? 0 : -1;
@@ -201,8 +195,9 @@ static X509 *new_certificate(EVP_PKEY *key, int64_t from_s, int64_t until_s)
 {
 	X509 *x = X509_new();
 
-	if (x && X509_set_version(x, X509_VERSION_3) && !set_serial(x) && !set_dates(x, from_s, until_s) &&
-	    X509_set_pubkey(x, key))
+	if (x && X509_set_version(x, X509_VERSION_3) && !set_serial(x) &&
+	    ASN1_TIME_set(X509_getm_notBefore(x), (time_t)from_s) &&
+	    ASN1_TIME_set(X509_getm_notAfter(x), (time_t)until_s) && X509_set_pubkey(x, key))
 		return x;
 	X509_free(x);
 	return NULL;
@@ -298,17 +293,6 @@ static int fill_leaf(X509 *x, struct ca *ca, enum ca_kind kind, const char *name
 	    add_alternative_name(x, name, !named) || sign(x, ca->key) ? -1 : 0;
 }
 
-static X509 *make_leaf(struct ca *ca, enum ca_kind kind, EVP_PKEY *key, const char *name, int64_t from_s,
-    int64_t until_s)
-{
-	X509 *x = new_certificate(key, from_s, until_s);
-
-	if (x && !fill_leaf(x, ca, kind, name))
-		return x;
-	X509_free(x);
-	return NULL;
-}
-
 struct leaf *leaf_make(struct ca *ca, struct leaf_keys *keys, enum ca_kind kind, const char *name, int64_t now_s,
     struct ca_why *why)
 {
@@ -327,7 +311,9 @@ struct leaf *leaf_make(struct ca *ca, struct leaf_keys *keys, enum ca_kind kind,
 		return NULL;
 	}
 	if (!(leaf = calloc(1, sizeof *leaf)) || !ca_is_name(name, false) ||
-	    !(leaf->cert = make_leaf(ca, kind, keys->of[kind], name, from_s, until_s))) {
+	    !(leaf->cert = new_certificate(keys->of[kind], from_s, until_s)) || fill_leaf(leaf->cert, ca, kind, name)) {
+		if (leaf)
+			X509_free(leaf->cert);
 		free(leaf);
 		ca_fail(why, CA_FILE_NONE, "no certificate could be made");
 		return NULL;

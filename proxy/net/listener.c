@@ -101,13 +101,6 @@ static void listener_on_pause_over(struct timer *timer)
 	listener_update(container_of(timer, struct listener, pause));
 }
 
-/* No connection will wait here any more, though the socket stays readable. */
-static void listener_end(struct listener *listener)
-{
-	listener->ended = true;
-	listener_update(listener);
-}
-
 static void listener_on_readable(evutil_socket_t fd, short what, void *arg)
 {
 	struct listener *listener = arg;
@@ -140,9 +133,11 @@ static void listener_on_readable(evutil_socket_t fd, short what, void *arg)
 			listener_update(listener);
 			return;
 		}
-		if (errno == EINVAL)           /* a Unix socket after backlog_shut(): all that came before is taken */
-			listener_end(listener);
 		if (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINVAL) {
+			if (errno == EINVAL) {         /* a Unix socket after backlog_shut() stays readable for ever */
+				listener->ended = true;
+				listener_update(listener);
+			}
 			if (listener->emptied)
 				listener->emptied(listener->arg, listener);
 			return;

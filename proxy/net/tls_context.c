@@ -92,11 +92,10 @@ static int why_set(struct tls_why *why, enum tls_file file, const char *name)
 	return -1;
 }
 
-/* OpenSSL asks for the password of an encrypted key. arg: where that is noted. */
-static int no_password(char *buf, int size, int writing, void *arg)
+int tls_no_password(char *buf, int size, int writing, void *asked)
 {
 	(void)buf, (void)size, (void)writing;
-	*(bool *)arg = true;
+	*(bool *)asked = true;
 	return 0;                      /* the default of OpenSSL would ask on the terminal */
 }
 
@@ -104,7 +103,7 @@ static int ctx_read_key(SSL_CTX *ctx, const char *key, struct tls_why *why)
 {
 	bool encrypted = false, failed;
 
-	SSL_CTX_set_default_passwd_cb(ctx, no_password);
+	SSL_CTX_set_default_passwd_cb(ctx, tls_no_password);
 	SSL_CTX_set_default_passwd_cb_userdata(ctx, &encrypted);
 	failed = SSL_CTX_use_PrivateKey_file(ctx, key, SSL_FILETYPE_PEM) != 1 || SSL_CTX_check_private_key(ctx) != 1;
 	SSL_CTX_set_default_passwd_cb(ctx, NULL);
@@ -130,13 +129,6 @@ static int on_alpn(SSL *ssl, const unsigned char **out, unsigned char *out_len, 
 		return SSL_TLSEXT_ERR_ALERT_FATAL;     /* RFC 7301 section 3.2 */
 	*out = chosen;
 	return SSL_TLSEXT_ERR_OK;
-}
-
-static void ctx_set_server(SSL_CTX *ctx)
-{
-	SSL_CTX_set_session_cache_mode(ctx, SSL_SESS_CACHE_OFF);       /* tickets need no memory of ours */
-	SSL_CTX_set_options(ctx, SSL_OP_CIPHER_SERVER_PREFERENCE | SSL_OP_PRIORITIZE_CHACHA);
-	SSL_CTX_set_alpn_select_cb(ctx, on_alpn, NULL);
 }
 
 static void ctx_set_client(SSL_CTX *ctx, const struct tls_settings *settings)
@@ -239,10 +231,13 @@ static SSL_CTX *ctx_assemble(const struct tls_settings *settings, struct tls_why
 	    SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER | SSL_MODE_RELEASE_BUFFERS);
 	SSL_CTX_set_read_ahead(ctx, 1);
 	tls_limits_set(ctx, settings->side);
-	if (settings->side == TLS_SERVER)
-		ctx_set_server(ctx);
-	else
+	if (settings->side == TLS_SERVER) {
+		SSL_CTX_set_session_cache_mode(ctx, SSL_SESS_CACHE_OFF);       /* tickets need no memory of ours */
+		SSL_CTX_set_options(ctx, SSL_OP_CIPHER_SERVER_PREFERENCE | SSL_OP_PRIORITIZE_CHACHA);
+		SSL_CTX_set_alpn_select_cb(ctx, on_alpn, NULL);
+	} else {
 		ctx_set_client(ctx, settings);
+	}
 	if (ctx_read_files(ctx, settings, why)) {
 		SSL_CTX_free(ctx);
 		return NULL;
@@ -323,7 +318,7 @@ void tls_context_unref(struct tls_context **cp)
 
 /* ---- dates ---- */
 
-static bool is_out_of_date(const X509 *certificate, const char *whose, const char *file, struct tls_why *why)
+int tls_is_out_of_date(const X509 *certificate, char said[TLS_DATE_MAX])
 {
 	const ASN1_TIME *from = X509_get0_notBefore(certificate), *until = X509_get0_notAfter(certificate);
 	bool early = X509_cmp_current_time(from) > 0, late = X509_cmp_current_time(until) < 0;
@@ -332,27 +327,30 @@ static bool is_out_of_date(const X509 *certificate, const char *whose, const cha
 
 	if (ASN1_TIME_to_tm(early ? from : until, &tm))
 		strftime(date, sizeof date, "%Y-%m-%d %H:%M", &tm);
-	why->file = TLS_FILE_CERT;
-	snprintf(why->text, sizeof why->text, "%s %s: %s %s UTC", whose, file,
-	    early ? "is not valid before" : "expired on", date);
+	snprintf(said, TLS_DATE_MAX, "%s %s UTC", early ? "is not valid before" : "expired on", date);
 	ERR_clear_error();
-	return early || late;
+	return early ? 1 : late ? -1 : 0;
 }
 
 bool tls_context_is_out_of_date(struct tls_context *context, const char *file, struct tls_why *why)
 {
 	X509 *own = context->ssl ? SSL_CTX_get0_certificate(context->ssl) : NULL;
 	STACK_OF(X509) *chain = NULL;
+	char said[TLS_DATE_MAX];
+	int i = 0;
 
 	if (!own)
 		return false;
-	if (is_out_of_date(own, "certificate", file, why))
+	why->file = TLS_FILE_CERT;
+	if (tls_is_out_of_date(own, said)) {
+		snprintf(why->text, sizeof why->text, "certificate %s: %s", file, said);
 		return true;
+	}
 	SSL_CTX_get0_chain_certs(context->ssl, &chain);
-	for (int i = 0; i < sk_X509_num(chain); i++)
-		if (is_out_of_date(sk_X509_value(chain, i), "a certificate above the first in", file, why))
-			return true;
-	return false;
+	while (i < sk_X509_num(chain) && !tls_is_out_of_date(sk_X509_value(chain, i), said))
+		i++;
+	snprintf(why->text, sizeof why->text, "a certificate above the first in %s: %s", file, said);
+	return i < sk_X509_num(chain);
 }
 
 /* ---- made later ---- */

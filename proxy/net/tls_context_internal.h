@@ -81,4 +81,10 @@ struct tls_verdicts *tls_context_verdicts(struct tls_context *);       /* of a c
 enum tls_verified tls_verify(X509_STORE_CTX *, bool wanted, struct tls_context *, const char *peer,
     time_t *proven_until);
 
+/* For OpenSSL, which asks for the password of an encrypted key and else would ask on the terminal: true in *asked. */
+int tls_no_password(char *buf, int size, int writing, void *asked);
+enum { TLS_DATE_MAX = 48 };
+/* Whether a certificate is not valid yet (1) or no more (-1); 0: it is valid. said: how, with the date. */
+int tls_is_out_of_date(const X509 *, char said[TLS_DATE_MAX]);
+
 #endif

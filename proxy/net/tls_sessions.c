@@ -12,8 +12,8 @@ struct peer;
 TAILQ_HEAD(kept_sessions, kept_session);
 
 struct kept_session {
-	TAILQ_ENTRY(kept_session) age;        /* of all, the one kept or used last first */
-	TAILQ_ENTRY(kept_session) link;       /* of the peer, the latest first */
+	TAILQ_ENTRY(kept_session) age;     /* of all, the one kept or used last first */
+	TAILQ_ENTRY(kept_session) link;    /* of the peer, the latest first */
 	struct peer *peer;
 	struct tls_session kept;
 };
@@ -81,28 +81,22 @@ static struct peer *peer_get(struct tls_sessions *sessions, const char *name)
 	return peer;
 }
 
-static void peer_put(struct tls_sessions *sessions, struct peer *peer)
-{
-	if (peer->count)
-		return;
-	sessions->bytes -= peer->bytes;
-	LIST_REMOVE(peer, chain);
-	free(peer);
-}
-
 /* Its reference is the caller's. May free the peer. */
-static struct tls_session session_take(struct tls_sessions *sessions, struct kept_session *kept_session)
+static struct tls_session session_take(struct tls_sessions *sessions, struct kept_session *entry)
 {
-	struct tls_session kept = kept_session->kept;
-	struct peer *peer = kept_session->peer;
+	struct tls_session kept = entry->kept;
+	struct peer *peer = entry->peer;
 
-	TAILQ_REMOVE(&sessions->ages, kept_session, age);
-	TAILQ_REMOVE(&peer->entries, kept_session, link);
+	TAILQ_REMOVE(&sessions->ages, entry, age);
+	TAILQ_REMOVE(&peer->entries, entry, link);
 	sessions->count--;
-	sessions->bytes -= sizeof *kept_session + kept.bytes;
-	free(kept_session);
-	peer->count--;
-	peer_put(sessions, peer);
+	sessions->bytes -= sizeof *entry + kept.bytes;
+	free(entry);
+	if (!--peer->count) {
+		sessions->bytes -= peer->bytes;
+		LIST_REMOVE(peer, chain);
+		free(peer);
+	}
 	return kept;
 }
 
