@@ -39,7 +39,7 @@ struct admin_parts {
 struct admin *admin_new(const struct admin_parts *, const int *fds, size_t n);
 /* Starts the thread. 0, or an errno. */
 int admin_start(struct admin *) __attribute__((warn_unused_result));
-/* Requests from now on are answered under these settings; a reference is taken. From the thread that made it only. */
+/* Answers requests from now on under these settings; takes a reference. From the thread that made it only. */
 void admin_renew(struct admin *, struct settings *);
 /* The report of a reload that is over, or of a trial; a reference is taken. From the thread that made it only. */
 void admin_report(struct admin *, struct reload_report *);

@@ -1,6 +1,6 @@
 /* Who may ask the admin listener for what; see admin_internal.h. A browser on the same machine is the liar to think of:
- * a web page can make it send requests here, by a name that the page's DNS points here (DNS rebinding), or as a form of
- * another site (cross-site request forgery). */
+ * a web page can make it send requests here. It does so through a name that the page's DNS points here (DNS rebinding),
+ * or with a form of another site (cross-site request forgery). */
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -15,7 +15,7 @@
 
 enum { ACCESS_TOKEN_MAX = 1024 };
 
-/* The first field of that name, which is none of headers.def; at NULL where there is none. */
+/* The first field of that name, which headers.def does not have; at NULL: none has it. */
 static struct slice access_field(const struct http_msg *m, const char *name)
 {
 	for (size_t i = 0; i < m->n_fields; i++)

@@ -32,7 +32,8 @@ static void answer_health(struct admin_exchange *x)
 	    x->admin->parts.n_workers);
 }
 
-/* Whether the store behind memory cannot be reached. utfeed serves on without it, so this is told but is no fault. */
+/* Whether the store behind memory cannot be reached. utfeed serves on without it, so the page shows it but stays
+ * 200. */
 static bool admin_store_is_away(struct admin *a)
 {
 	struct stats_gauges gauges = { 0 };

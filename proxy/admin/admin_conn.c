@@ -259,7 +259,7 @@ static int admin_on_body(void *arg, const char *at, size_t len)
 	return conn->body.failed;
 }
 
-/* The head is complete: says whether the request is answered at all, before its body is read. */
+/* The head is complete: refuses a request before its body is read. */
 static void admin_take_head(struct admin_conn *conn)
 {
 	static const char go_on[] = "HTTP/1.1 100 Continue\r\n\r\n";
@@ -430,7 +430,7 @@ static void admin_on_conn(void *arg, enum conn_event event)
 {
 	struct admin_conn *conn = arg;
 
-	/* A failed handshake is all that is told before the connection is open. */
+	/* Before the connection is open, a failed handshake is the only event. */
 	if (event == CONN_READABLE && !conn_is_open(conn->conn))
 		admin_conn_free(conn);
 	else

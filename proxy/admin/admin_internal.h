@@ -1,5 +1,5 @@
 /* Owns what the files of the admin listener share: admin.c (its life, calls to workers), admin_conn.c (connections),
- * admin_answers.c (what is answered where), admin_access.c (who may ask). Must not know: what admin.h must not.
+ * admin_answers.c (the table of pages), admin_access.c (which clients may ask). Must not know: what admin.h must not.
  * Invariant: everything but the members marked as shared is touched by the admin thread alone. */
 #ifndef UTFEED_PROXY_ADMIN_ADMIN_INTERNAL_H
 #define UTFEED_PROXY_ADMIN_ADMIN_INTERNAL_H
@@ -39,10 +39,10 @@ struct admin {
 	struct loop *loop;
 	pthread_t thread;
 	bool started;
-	struct settings *settings;       /* those in force; one reference */
-	_Atomic(struct settings *) next; /* shared: ordered, but not in force yet; one reference; NULL: none */
-	struct reload_report *report;    /* the last reload's; one reference */
-	/* shared: told, but not taken yet, of a reload and of a trial; one reference each; NULL: none */
+	struct settings *settings;       /* those in force; one reference. */
+	_Atomic(struct settings *) next; /* Shared: ordered, but not in force yet; one reference; NULL: none. */
+	struct reload_report *report;    /* The last reload's; one reference. */
+	/* Shared: handed over, but not taken yet, of a reload and of a trial; one reference each; NULL: none */
 	_Atomic(struct reload_report *) told[2];
 	LIST_HEAD(, reload_wait) waits;
 	struct task renew, reported, stop, given_up;
@@ -66,7 +66,7 @@ struct admin {
 struct admin_exchange {
 	struct admin *admin;
 	const struct http_msg *msg;
-	struct slice path, query; /* at NULL: there is no query */
+	struct slice path, query; /* query at NULL: the URL has none */
 	struct slice body;
 	/* the answer: whoever answers writes its body to out and may set the others */
 	int status;

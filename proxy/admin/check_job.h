@@ -2,7 +2,7 @@
  * fetched, or one that was sent.
  * Must not know: how the report is shown. The destinations are those that clients may name (the guard).
  * Invariant: at most CHECK_JOBS_MAX URLs are fetched at a time. One feed that was sent is checked at a time, and others
- * wait in their order. An exchange is answered once, or dropped. */
+ * wait in their order. An exchange gets one answer, or is dropped. */
 #ifndef UTFEED_PROXY_ADMIN_CHECK_JOB_H
 #define UTFEED_PROXY_ADMIN_CHECK_JOB_H
 

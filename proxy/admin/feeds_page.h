@@ -1,6 +1,6 @@
 /* Owns what is asked of the list of feeds, read from a form and written as a query, and its JSON.
  * Must not know: sockets, how the list is kept.
- * Invariant: whatever is asked, at most FEEDS_LIMIT_MAX feeds are told. */
+ * Invariant: an answer has at most FEEDS_LIMIT_MAX feeds. */
 #ifndef UTFEED_PROXY_ADMIN_FEEDS_PAGE_H
 #define UTFEED_PROXY_ADMIN_FEEDS_PAGE_H
 

@@ -7,8 +7,8 @@
 
 enum form_result { FORM_ABSENT, FORM_FOUND, FORM_TOO_LONG };
 
-/* Copies the first member of that name, decoded and terminated; those of the query come before those of the body. A
- * value that does not fit, or has a NUL, is too long. Where it is not found, out is empty. */
+/* Copies the first member of that name, decoded and terminated: from the query, else from the body. A value that does
+ * not fit, or has a NUL, is too long. If it is not found, out is empty. */
 enum form_result form_get(struct slice query, struct slice body, const char *name, char *out, size_t cap);
 
 #endif

@@ -13,7 +13,7 @@ enum { HISTORY_STEP_S = 15, HISTORY_SAMPLES = 3600 / HISTORY_STEP_S };
 struct history_sample {
 	int64_t at; /* seconds since the epoch */
 	uint64_t requests, hits, errors, bytes;
-	uint64_t duration_us, timed; /* the sum of the durations of so many answers */
+	uint64_t duration_us, timed; /* the sum of the durations of `timed` answers */
 	uint64_t durations[HISTOGRAM_BUCKETS + 1]; /* these answers by HISTOGRAM_REQUEST_DURATION's buckets */
 	uint64_t resident;           /* bytes of memory at that moment */
 };
@@ -28,7 +28,7 @@ void history_add(struct history *, const struct history_sample *);
 size_t history_steps(const struct history *);
 /* What was added in step i, counted from the oldest: the differences, and the later sample's time and memory. */
 struct history_sample history_step(const struct history *, size_t i);
-/* What was added from the oldest sample until now; where there is none, all that was ever counted. */
+/* The differences from the oldest sample until now; without a sample, all that was ever counted. */
 struct history_sample history_since(const struct history *, const struct history_sample *now);
 double history_mean_ms(const struct history_sample *);
 /* The duration in milliseconds that so great a share of a step's answers did not take longer than (0 to 1). */

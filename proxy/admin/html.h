@@ -1,8 +1,7 @@
 /* Owns the frame of the admin listener's pages: head, style, navigation, and how numbers, times and charts are shown.
  * Must not know: what is shown.
- * Invariant: nothing in a page is fetched from elsewhere or run: there is no script, and the styles are those that
- * ADMIN_HTML_POLICY names by their hashes, that of reports and that of pages (tests/e2e/test_admin_page.py holds them
- * together). */
+ * Invariant: a page fetches nothing from elsewhere and runs no script. ADMIN_HTML_POLICY names its two styles by their
+ * hashes, that of reports and that of pages (tests/e2e/test_admin_page.py compares them). */
 #ifndef UTFEED_PROXY_ADMIN_HTML_H
 #define UTFEED_PROXY_ADMIN_HTML_H
 

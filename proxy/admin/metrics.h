@@ -1,6 +1,6 @@
 /* Owns the text of /metrics: every counter, gauge, histogram and count by label, in one of two forms.
- * Must not know: sockets, who asks. Invariant: a name has one type and one help whatever the configuration, and labels
- * come from closed sets, but for the names that the operator gave to routes.
+ * Must not know: sockets, its clients. Invariant: a name has one type and one help whatever the configuration. Labels
+ * come from closed sets, except the names that the operator gave to routes.
  * Sources: Prometheus text format 0.0.4, OpenMetrics 1.0. */
 #ifndef UTFEED_PROXY_ADMIN_METRICS_H
 #define UTFEED_PROXY_ADMIN_METRICS_H

@@ -6,7 +6,7 @@
 #include "proxy/base/slice.h"
 
 struct multipart_part {
-	struct slice content; /* at NULL: there is no such part, or the body is no multipart of that type */
+	struct slice content; /* at NULL: the body has no such part, or is of another type */
 	struct slice file;    /* the name that the browser gives the file; at NULL: none */
 };
 

@@ -10,8 +10,8 @@
 
 enum cmd_status {
 	CMD_OK = 0,
-	CMD_BROKEN = 1,     /* the feed is not well-formed, is no feed, or is an error by the policy asked for */
-	CMD_USAGE = 2       /* wrong arguments, an unreadable file, or a system without memory or converters */
+	CMD_BROKEN = 1,     /* the feed is not well-formed, is not a feed, or is an error by the policy asked for. */
+	CMD_USAGE = 2       /* Wrong arguments, an unreadable file, or a system without memory or converters */
 };
 
 int cmd_ca(int argc, char **argv);
@@ -31,8 +31,8 @@ void cmd_close(int fd);
 /* Reads up to len bytes, as many as there are now but at least one. 0: the end; -1: failed; the reason is on standard
  * error. */
 ssize_t cmd_read(int fd, const char *path, void *buf, size_t len);
-/* Sets the options as if the body came by HTTP with that Content-Type; "": without one. CMD_USAGE: type is no field
- * value (RFC 9110 section 5.5). */
+/* Sets the options as if the body came by HTTP with that Content-Type; "": without one. CMD_USAGE: type cannot be
+ * the value of a field (RFC 9110 section 5.5). */
 int cmd_content_type(struct normalise_options *, const char *type, const char *usage)
     __attribute__((warn_unused_result));
 /* The options that tell of the body what a response would: --content-language, and --base, its URL. */

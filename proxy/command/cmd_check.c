@@ -161,7 +161,7 @@ static bool check_locale_is_utf_8(void)
 	return utf_8;
 }
 
-/* What is no terminal gets plain ASCII. NO_COLOR counts where it is not empty (https://no-color.org). */
+/* Only a terminal gets more than plain ASCII. NO_COLOR counts if it is not empty (https://no-color.org). */
 static struct check_style check_style_of(int fd)
 {
 	const char *no_colour = getenv("NO_COLOR"), *terminal = getenv("TERM");

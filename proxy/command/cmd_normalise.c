@@ -104,7 +104,8 @@ static int run(struct job *job)
 		fprintf(stderr, "utfeed: %s: the gzip is damaged, or unpacks to too much\n", job->path);
 	} else if (fd >= 0 && rc == NORMALISE_NO_MEMORY) {
 		fprintf(stderr, "utfeed: out of memory\n");
-	} else if (normaliser && rc == NORMALISE_OK && (v = normaliser_verdict(normaliser)) && v->kind == VERDICT_NONE) {
+	} else if (normaliser && rc == NORMALISE_OK && (v = normaliser_verdict(normaliser)) &&
+	    v->kind == VERDICT_NONE) {
 		/* as in the proxy; only here is somebody who can be told so */
 		fprintf(stderr, "utfeed: %s: passed as it is: %s\n", job->path,
 		    v->reason == VREASON_EMPTY ? "it is empty" : "it is no feed");

@@ -6,7 +6,7 @@
 #include "conf/url.h"
 #include "core/text/utf8.h"
 
-/* Where the reader is. What stands before `done` is in the output already. */
+/* Where the reader is. The output has all that stands before `done`. */
 struct opml {
 	const char *at, *end, *done;
 	struct text *out;

@@ -1,4 +1,4 @@
-/* Owns the answer about a name's addresses, one for each family. Must not know: who asks, how addresses are looked up.
+/* Owns the answer about a name's addresses, one for each family. Must not know: callers, how addresses are looked up.
  * Invariant: the answer of a family is final once it is no longer DNS_PENDING. */
 #ifndef UTFEED_PROXY_DNS_DNS_H
 #define UTFEED_PROXY_DNS_DNS_H

@@ -10,17 +10,17 @@
 
 struct dns_cache;
 
-/* How long answers are valid: the shortest TTL of the addresses found, from 1 s to 1 h, but at most 10 s where the
- * other family failed; 5 s for a name that does not exist, since c-ares does not tell the SOA's minimum (RFC 2308
- * section 5); 0: not at all. */
+/* How long answers are valid: the shortest TTL of the addresses found, from 1 s to 1 h, but at most 10 s if the other
+ * family failed. For a name that does not exist: 5 s, since c-ares does not tell the SOA's minimum (RFC 2308 section
+ * 5). 0: not at all. */
 uint64_t dns_answers_lifetime_ms(const struct dns_answers *);
 
 struct dns_cache *dns_cache_new(size_t cap);               /* NULL: out of memory */
 void dns_cache_free(struct dns_cache **);
 void dns_cache_clear(struct dns_cache *);
-/* NULL: there is no answer, or its time is over. The pointer is valid until the next call. */
+/* NULL: no answer is kept, or its time is over. The pointer is valid until the next call. */
 const struct dns_answers *dns_cache_get(struct dns_cache *, const char *name, uint64_t now_ms);
-/* Where there is no memory the answers are not kept. */
+/* If memory runs out, the answers are not kept. */
 void dns_cache_put(struct dns_cache *, const char *name, const struct dns_answers *, uint64_t now_ms);
 
 #endif

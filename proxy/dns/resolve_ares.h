@@ -1,6 +1,6 @@
 /* Owns one c-ares channel on a loop: its sockets, its timer, its end. A question asks for one family of one absolute
  * name.
- * Must not know: search lists, caches, who waits. Only resolve_ares.c knows c-ares. */
+ * Must not know: search lists, caches, its callers. Only resolve_ares.c knows c-ares. */
 #ifndef UTFEED_PROXY_DNS_RESOLVE_ARES_H
 #define UTFEED_PROXY_DNS_RESOLVE_ARES_H
 

@@ -1,4 +1,4 @@
-/* Cache directives; see cache_control.h. Section numbers are of RFC 9111 where no other is named. */
+/* Cache directives; see cache_control.h. Section numbers without a name are those of RFC 9111. */
 #include "proxy/http/cache_control.h"
 
 #include <string.h>

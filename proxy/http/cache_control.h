@@ -19,7 +19,7 @@ struct cache_control {
 	bool given;                    /* the head has such a field, even an empty one */
 	/* a targeted field was read: Cache-Control and Expires do not count (RFC 9213 section 2.2) */
 	bool targeted;
-	uint32_t set;                  /* bits by enum cache_directive; a FIELDS directive only where it has no list */
+	uint32_t set;                  /* bits by enum cache_directive. A FIELDS directive with a list is not in it. */
 	uint32_t listed;               /* bits: no-cache or private with a list of fields */
 	uint32_t invalid;              /* bits: directives whose value cannot be read */
 	uint32_t seconds[CC_COUNT];    /* a MAYBE directive without a value: CC_SECONDS_MAX */

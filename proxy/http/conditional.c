@@ -5,7 +5,7 @@
 
 #include "proxy/base/http_date.h"
 
-/* The quoted part of the tag, without W/; at NULL: it is no entity tag. */
+/* The quoted part of the tag, without W/; at NULL: it is not an entity tag. */
 static struct slice etag_opaque(struct slice tag, bool *weak)
 {
 	*weak = tag.len > 2 && tag.at[0] == 'W' && tag.at[1] == '/';
@@ -86,8 +86,8 @@ static bool matches(const struct http_msg *m, enum header_id id, const struct co
 }
 
 /* Whether the stored response was modified after the field's date (sections 13.1.3 and 13.1.4). -1: the field is
- * ignored, because it is no date or the stored response has none to compare. With If-Modified-Since Date stands in for
- * a missing Last-Modified (RFC 9111 section 4.3.2). */
+ * ignored, because it is not a date or the stored response has none to compare. With If-Modified-Since Date stands in
+ * for a missing Last-Modified (RFC 9111 section 4.3.2). */
 static int modified_after(const struct http_msg *m, enum header_id id, const struct conditional_stored *stored,
     int64_t now)
 {

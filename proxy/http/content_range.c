@@ -7,7 +7,7 @@
 #include "proxy/base/http_date.h"
 #include "proxy/http/conditional.h"
 
-enum { DIGITS_MAX = 18 };              /* every number of so many digits fits an int64_t */
+enum { DIGITS_MAX = 18 };              /* an int64_t holds every number of 18 digits */
 
 /* Reads the number at the front of s, which end must follow; s is moved behind both. end '\0': the number ends s. */
 static bool take_number(struct slice *slice, char end, uint64_t *n)

@@ -1,4 +1,4 @@
-/* The arithmetic of caching; see freshness.h. Sections are RFC 9111's where no other is named. */
+/* The arithmetic of caching; see freshness.h. Sections without a name are those of RFC 9111. */
 #include "proxy/http/freshness.h"
 
 #include "proxy/base/http_date.h"
@@ -160,7 +160,7 @@ enum storable freshness_storable(const struct request *request, const struct htt
 	return STORABLE_YES;
 }
 
-/* Section 5.1: the first value counts; one that is no integer counts as 0. */
+/* Section 5.1: the first value counts; one that is not an integer counts as 0. */
 static int64_t age_value(const struct http_msg *m)
 {
 	struct http_list it = { 0, 0 };
@@ -248,7 +248,7 @@ static void limit_lifetime(struct freshness *fresh, const struct http_msg *m, co
 		fresh->lifetime_s = fresh->initial_age_s + settings->max_s;
 }
 
-/* RFC 5861: the window that the response names, 0 where it cannot be read; ours where the response names none. */
+/* RFC 5861: the window that the response names, or ours if it names none. 0: it cannot be read. */
 static uint32_t window(const struct cache_control *cc, enum cache_directive d, uint32_t ours)
 {
 	if (cc_has(cc, d))

@@ -29,15 +29,17 @@ struct freshness_settings {
 	bool adaptive;
 	int64_t newest;                /* the newest date of an item in it, not to come; 0: none is known */
 	int64_t same_since;            /* as that of struct freshness */
-	/* fields that are for the client alone that asked, such as Set-Cookie, reach no client anyway */
+
+	/* fields that are for one client alone, such as Set-Cookie, reach no client anyway */
 	bool drops_own;
 	bool no_reload;                /* requests that ask for something newer than a fresh response are ignored */
 	/* the same for a response that was fetched or confirmed less than that ago */
 	uint32_t reload_floor_s;
+
 	uint32_t error_max_s;          /* longest lifetime of a response with status 4xx or 5xx; 0: no limit */
-	uint32_t error_floor_s;        /* least lifetime of a 404 and its like that names none of its own */
-	uint32_t max_s;                /* the longest time from arrival to the end of freshness; 0: no limit */
-	uint32_t stale_if_error_s;     /* for a response that names no stale-if-error of its own */
+	uint32_t error_floor_s;        /* least lifetime of a 404 and its like that names none of its own. */
+	uint32_t max_s;                /* The longest time from arrival to the end of freshness; 0: no limit */
+	uint32_t stale_if_error_s;     /* for a response that names no stale-if-error */
 	uint32_t keep_s;               /* how long a feed is kept (freshness_keeps()); 0: not at all */
 };
 
@@ -74,7 +76,7 @@ enum freshness_reuse {
 	REUSE_ONLY_IF_CACHED         /* 504 (section 5.2.1.7) */
 };
 
-/* The directives of a request that count under these settings: says itself where all of them do, else own, which gets
+/* The directives of a request that count under these settings: says itself if all of them do, else own, which gets
  * those that do. */
 const struct cache_control *freshness_request(struct cache_control *own, const struct cache_control *says,
     const struct freshness_settings *);
@@ -93,8 +95,8 @@ bool storable_lasts(enum storable);
 void freshness_read(struct freshness *, const struct http_msg *response, int64_t request_time, int64_t response_time,
     const struct freshness_settings *);
 
-/* For a response that redirects led to (RFC 9110 section 15.4) and that is stored under the URL of the first: what
- * holds for any of these responses holds for it, and its lifetime ends as soon as that of any of them. limit: the
+/* Limits a response that redirects led to (RFC 9110 section 15.4) and that is stored under the URL of the first. A
+ * restriction on any of these responses restricts it, and its lifetime ends with the shortest of theirs. limit: the
  * freshness of one of the redirects. */
 void freshness_limit(struct freshness *, const struct freshness *limit);
 /* Reads the freshness of such a redirect. The operator's floor counts for any redirect that names no lifetime; the
@@ -110,8 +112,8 @@ int64_t freshness_ttl(const struct freshness *, int64_t now);
 /* When the response can no longer be used without asking the origin: not before it came, whatever its Age. */
 int64_t freshness_end(const struct freshness *);
 /* Whether the last tenth of the lifetime, at most its last minute, has begun. spread, any number, shortens that time by
- * up to a half, so that responses that came together do not end together. Never true of a stale response, nor with a
- * lifetime under 10 s. */
+ * up to a half: responses that came together are not refreshed together. A stale response, and one with a lifetime
+ * under 10 s, does not end soon. */
 bool freshness_ends_soon(const struct freshness *, int64_t now, uint32_t spread);
 /* Seconds from its arrival until the response may not be served at all without validation, unless a client asks for
  * stale ones; 1 or more. */

@@ -6,9 +6,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Whether each line of a piece of a head ends in CRLF, with CR nowhere else, and none begins with a blank (RFC 9112
- * sections 2.2 and 5.2: obsolete folding). llhttp's versions differ in these. before: the byte before the piece, 0 at
- * the head's start. */
+/* Whether the lines of a piece of a head are valid: each ends in CRLF, CR stands nowhere else, and none begins with a
+ * blank (RFC 9112 sections 2.2 and 5.2: obsolete folding). The versions of llhttp differ in this. before: the byte
+ * before the piece, 0 at the head's start. */
 bool head_lines_valid(const char *, size_t len, char before);
 
 #endif

@@ -102,7 +102,7 @@ static inline bool http_msg_has(const struct http_msg *m, enum header_id id)
 	return m->ids[id / 64] >> id % 64 & 1;
 }
 
-/* The first field of that id; at NULL where there is none. */
+/* The first field of that id; at NULL: none has it. */
 struct slice http_msg_find(const struct http_msg *, enum header_id);
 static inline struct slice http_msg_get(const struct http_msg *m, enum header_id id)
 {

@@ -145,9 +145,9 @@ static bool http_length_agrees(const struct http_msg *m)
 	return !v.len && !left;
 }
 
-/* Refuses heads that llhttp accepts although they have no single meaning, or none that utfeed can carry out. llhttp
- * reads the framing fields by itself, as they come: where its result differs from the fields' text there are two
- * meanings (for example "chunked" and a tab is chunked to us and nothing to llhttp 8). */
+/* Refuses heads that llhttp accepts although they have two meanings, or one that utfeed cannot carry out. llhttp reads
+ * the framing fields by itself. If its result differs from their text, the head has two meanings: "chunked" with a tab
+ * is chunked for us and nothing for llhttp 8. */
 static int http_check_framing(struct http_parser *parser, struct http_msg *m)
 {
 	size_t codings = http_msg_count(m, H_TRANSFER_ENCODING);
@@ -301,7 +301,7 @@ void http_parser_go_on(struct http_parser *parser)
 	llhttp_resume(&parser->ll);
 }
 
-/* Method and version are told apart because they are answered differently (501, 505). */
+/* Method and version differ because their answers do (501, 505). */
 static enum http_parse_error http_classify(llhttp_errno_t e)
 {
 	switch (e) {

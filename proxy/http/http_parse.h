@@ -1,7 +1,7 @@
 /* Owns parsing HTTP/1 messages, by llhttp with every lenient flag off; http_parse.c alone includes its header.
  * Must not know: sockets, what a message is for.
- * Invariant: a message that is accepted has one meaning only (RFC 9112 section 6.3): no bare CR, no NUL, no second
- * framing, no space before a colon; after an error nothing more is read from that connection.
+ * Invariant: an accepted message has one meaning only (RFC 9112 section 6.3): no bare CR, no NUL, no second framing, no
+ * space before a colon. After an error the parser reads nothing more from that connection.
  *
  * The head is parsed in one growing buffer, so that its fields are offsets into that buffer and nothing is copied. A
  * body is handed out piece by piece from the buffer that is being parsed, with chunk framing removed. */

@@ -9,18 +9,18 @@
 #include "proxy/base/slice.h"
 #include "proxy/base/text.h"
 
-/* Writes the URL that is meant: for
- *   http%3A%2F%2Fhost%2Ffeed and http%3A%2F%2Fhost/feed  http://host/feed; what stands behind the scheme is decoded, up
- *                                                        to a '?', where all of it was encoded, so that it has no '/'
- *   https:/host/feed                                     https://host/feed
- *   feed://host/feed, feed:https://host/feed             http://host/feed, https://host/feed
- *   host.example/feed                                    https://host.example/feed: a name with a dot whose last label
- *                                                        has letters only, of any script, and a '/' behind it
- * escapes: text is not decoded yet, so that the first two can stand there. False: text is nothing of that, and nothing
+/* Writes the URL that is meant:
+ *   http%3A%2F%2Fhost%2Ffeed, http%3A%2F%2Fhost/feed | http://host/feed. A text without '/' was encoded as a whole: it
+ *                                                    | is decoded up to a '?'.
+ *   https:/host/feed                                 | https://host/feed
+ *   feed://host/feed, feed:https://host/feed         | http://host/feed, https://host/feed
+ *   host.example/feed                                | https://host.example/feed, if the name has a dot, its last label
+ *                                                    | consists of letters (of any script), and a '/' follows.
+ * escapes: text is not decoded yet, so that the first two can stand there. False: text is not one of these, and nothing
  * was written. */
 bool loose_url(struct text *, struct slice, bool escapes);
 
-/* Appends text with its percent-encoded bytes decoded; what is no %XX stays as it is. */
+/* Appends text with its percent-encoded bytes decoded; all other bytes stay as they are. */
 void loose_url_decode(struct text *, struct slice);
 
 #endif

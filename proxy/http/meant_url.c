@@ -7,6 +7,11 @@
 #include "conf/conf_near.h"
 #include "proxy/http/loose_url.h"
 
+static bool is_letter_or_digit(char c)
+{
+	return isalnum((unsigned char)c) || (unsigned char)c >= 0x80;
+}
+
 static struct slice behind(struct slice s, size_t n)
 {
 	return (struct slice){ s.at + n, s.len - n };
@@ -29,7 +34,7 @@ static size_t host_length(struct slice s)
 	size_t n = 0, dots = 0, label = 0;
 	bool digits = true;
 
-	for (; n < s.len && (isalnum((unsigned char)s.at[n]) || (unsigned char)s.at[n] >= 0x80 || s.at[n] == '-' || s.at[n] == '.'); n++) {
+	for (; n < s.len && (is_letter_or_digit(s.at[n]) || s.at[n] == '-' || s.at[n] == '.'); n++) {
 		if (s.at[n] == '.' && !label)
 			return 0;
 		dots += s.at[n] == '.';

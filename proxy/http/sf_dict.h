@@ -17,7 +17,7 @@ struct sf_member {
 };
 
 /* Calls each() for every member in turn (a later one of the same key overrides); parameters are read and dropped.
- * False: it is no dictionary, and the members that each() was given before do not count. */
+ * False: it is not a dictionary; members that each() saw before do not count. */
 bool sf_dict_read(struct slice, void (*each)(void *arg, const struct sf_member *), void *arg);
 
 #endif

@@ -67,8 +67,8 @@ static enum target_error judge_host(const struct inside *in, const struct http_m
 	return e;
 }
 
-/* Whether it would stand in a URL as it is. What would not (a fragment, text beyond ASCII) goes the way of URLs, which
- * says what is wrong with it or encodes it. */
+/* Whether the target could stand in a URL as it is. Other targets (with a fragment, with text beyond ASCII) are read
+ * like URLs: that encodes them or says what is wrong. */
 static bool is_plain_target(struct slice target)
 {
 	struct slice query, path = slice_until(target, '?', &query);

@@ -1,8 +1,8 @@
 /* Owns finding the destination of a request that came inside an opened CONNECT, and judging that it is for the host the
  * CONNECT named.
  * Must not know: connections, certificates. Pure. Invariant: every destination from inside is an https URL of the
- * CONNECT's own authority, whatever the request's target and Host say, so that no client gets another host's answers
- * under a false name, and stores none there. */
+ * CONNECT's own authority, whatever the request's target and Host say. Otherwise a client would get another host's
+ * responses under a false name, and store them there. */
 #ifndef UTFEED_PROXY_HTTP_TARGET_INSIDE_H
 #define UTFEED_PROXY_HTTP_TARGET_INSIDE_H
 

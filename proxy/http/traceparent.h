@@ -1,5 +1,5 @@
 /* Owns traceparent: reading a client's, and making the one by which utfeed's own part of a trace is known.
- * Must not know: who is believed, logs. Source: W3C Trace Context level 1 (a W3C Recommendation), section 3.2.
+ * Must not know: which clients are trusted, logs. Source: W3C Trace Context level 1, section 3.2.
  * Invariant: what is written is version 00, and neither of its ids is all zeros. */
 #ifndef UTFEED_PROXY_HTTP_TRACEPARENT_H
 #define UTFEED_PROXY_HTTP_TRACEPARENT_H
@@ -24,9 +24,9 @@ struct trace {
 	char own[TRACEPARENT_LEN + 1];         /* terminated; empty: not made yet */
 };
 
-/* The traceparent of utfeed's part of the request, made when it is first asked for: the trace is the client's where
- * that is accepted, sent once and valid, else a new one whose flag "sampled" is off. request: NULL where there is no
- * complete head. */
+/* The traceparent of utfeed's part of the request, made at the first call. It continues the client's trace if that is
+ * accepted, sent once and valid; otherwise the trace is new and its flag "sampled" off. request: NULL: the head is not
+ * complete. */
 const char *trace_own(struct trace *, const struct http_msg *request);
 
 /* Adds the lines for the origin: traceparent, and the client's tracestate where its trace goes on (section 3.3). */

@@ -21,9 +21,9 @@ enum vary vary_union(struct text *names, const struct http_msg *response, struct
 /* Whether vary_names() can have written this. Names that come from a store have to be checked. */
 bool vary_names_valid(struct slice names);
 
-/* Writes a request's values of the fields in names, which vary_names() wrote: where two requests give the same text, a
- * response stored for one answers the other. sent: the request's field lines as the origin gets them
- * (request_head_sent()), not as the client wrote them. An absent field differs from an empty one. */
+/* Writes a request's values of the fields in names, which vary_names() wrote. If two requests give the same text, a
+ * response stored for one answers the other. sent: the request's field lines as the origin gets them, not as the client
+ * wrote them (request_head_sent()). An absent field differs from an empty one. */
 void vary_key(struct text *key, struct slice names, struct slice sent);
 
 #endif

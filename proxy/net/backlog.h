@@ -13,9 +13,9 @@ enum backlog_state { BACKLOG_QUIET, BACKLOG_OPENING, BACKLOG_UNKNOWN };
  * sends one tries again a second later, here or elsewhere. A Unix socket refuses clients instead (ECONNREFUSED).
  * -1: this kernel has no such filter; errno says why. */
 int backlog_shut(int fd) __attribute__((warn_unused_result));
-/* OPENING: there are connections to the address's port that their clients have opened and accept() does not return yet,
- * because the last segment of the handshake is on its way, or TCP_DEFER_ACCEPT waits for the first bytes. A Unix socket
- * has none such: a connection waits for accept() from its beginning. UNKNOWN: this kernel does not tell. */
+/* OPENING: clients have opened connections to the address's port that accept() does not return yet. The last segment
+ * of the handshake is on its way, or TCP_DEFER_ACCEPT waits for the first bytes. A Unix socket is never in this state:
+ * a connection waits for accept() from its beginning. UNKNOWN: this kernel does not tell. */
 enum backlog_state backlog_state(const struct sockaddr *);
 
 #endif

@@ -1,5 +1,5 @@
 /* Owns what ca.c, ca_make.c and the connections (conn_tls.c) share of authorities and leaves. Must not know: where they
- * are kept. Invariant: members do not change once made, but for the counts. */
+ * are kept. Invariant: once made, members do not change, except the counts. */
 #ifndef UTFEED_PROXY_NET_CA_INTERNAL_H
 #define UTFEED_PROXY_NET_CA_INTERNAL_H
 

@@ -22,8 +22,8 @@ struct leaf_keys { EVP_PKEY *of[CA_KINDS]; };
 
 /* ---- names ---- */
 
-/* An address, with its mask where it is a block. Returns the bytes: 4 or 16, twice as many with a mask; 0: it is no
- * address. */
+/* An address, with its mask where it is a block. Returns the bytes: 4 or 16, twice as many with a mask; 0: it is
+ * not an address. */
 static int read_address(const char *text, bool block, unsigned char out[2 * sizeof(struct in6_addr)])
 {
 	const char *slash = block ? strchr(text, '/') : NULL;
@@ -121,8 +121,9 @@ static int add_subtree(STACK_OF(GENERAL_SUBTREE) **list, const char *name)
 	return -1;
 }
 
-/* Permits the names of the wish alone. A kind of name of which none is permitted would be open altogether (RFC 5280
- * section 4.2.1.10), so that of addresses all are excluded then, and of names all. */
+/* Permits only the names and addresses of the wish. A list of permitted names alone leaves all addresses allowed, and
+ * the other way round (RFC 5280 section 4.2.1.10). So if the wish has no address all addresses are excluded, and if it
+ * has no name all names are. */
 static int add_constraints(X509 *x, const struct ca_wish *wish)
 {
 	NAME_CONSTRAINTS *c = NAME_CONSTRAINTS_new();
@@ -205,7 +206,7 @@ static X509 *new_certificate(EVP_PKEY *key, int64_t from_s, int64_t until_s)
 
 /* ---- authorities ---- */
 
-/* Two authorities never have the same name: clients find the issuer of a certificate by it. */
+/* Two authorities never have the same name, because clients find the issuer of a certificate through its name. */
 static int name_authority(X509 *x, int64_t now_s)
 {
 	X509_NAME *subject = X509_get_subject_name(x);

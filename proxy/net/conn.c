@@ -155,7 +155,7 @@ void conn_abort(struct conn **cp)
 	if (conn) {
 		setsockopt(conn->fd, SOL_SOCKET, SO_LINGER, &reset, sizeof reset);
 		conn->held = false;
-		conn->transport = &conn_plain;    /* nothing more is said to the peer */
+		conn->transport = &conn_plain;    /* no close_notify */
 	}
 	conn_close(cp);
 }
@@ -188,7 +188,7 @@ static const struct conn_transport conn_broken = {
 	.handshake = broken_handshake, .read = broken_read, .writev = broken_writev, .shutdown = broken_shutdown
 };
 
-/* Where there is no memory to watch the socket, the connection has failed; its owner is told so in the next turn. */
+/* If memory to watch the socket runs out, the connection has failed; its owner gets an event in the next turn. */
 static void conn_arm_event(struct conn *conn, struct event *event, bool *armed, bool arm)
 {
 	if (arm == *armed)

@@ -20,7 +20,7 @@ struct conn;
 struct leaf;
 struct tls_context;
 
-/* Events that the owner is told of. A failed connection reports CONN_READABLE; the read that follows returns the
+/* Events that the owner gets. A failed connection reports CONN_READABLE; the read that follows returns the
  * error. */
 enum conn_event { CONN_CONNECTED, CONN_READABLE, CONN_WRITABLE };
 
@@ -39,16 +39,16 @@ typedef void conn_event_f(void *arg, enum conn_event);
 struct conn *conn_new(struct loop *, int fd, const struct sockaddr *peer, socklen_t, conn_event_f *, void *arg);
 /* Starts connecting. CONN_CONNECTED follows, or CONN_READABLE where it failed (conn_errno()). NULL: errno says why. */
 struct conn *conn_connect(struct loop *, const struct sockaddr *, socklen_t, conn_event_f *, void *arg);
-/* Starts TLS on the connection. CONN_CONNECTED follows (again) once the handshake is done, or CONN_READABLE where it
- * failed. host: the name, or the address without brackets, that the peer's certificate must prove; NULL where the
- * context is a server's. way: what else tells this peer from others under this context, its port and what leads to it;
- * a session is resumed only where host and way are the same. -1: out of memory. */
+/* Starts TLS on the connection. CONN_CONNECTED follows (again) once the handshake is done. CONN_READABLE follows if it
+ * failed. The host is the name, or the address without brackets, that the peer's certificate must prove; NULL if the
+ * context is a server's. The way distinguishes peers of the same host under this context: its port and the proxies
+ * before it. A session is resumed only if host and way are the same. -1: out of memory. */
 int conn_start_tls(struct conn *, struct tls_context *, const char *host, const char *way)
     __attribute__((warn_unused_result));
 /* After conn_start_tls(), in the same turn of the loop: no session is offered. */
 void conn_resume_none(struct conn *);
-/* Whether the handshake failed for want of a version or a cipher in common, or because the peer speaks a newer version,
- * where a session of TLS 1.2 was offered and with it no newer version: on another connection, where none is offered, it
+/* Whether the handshake failed because utfeed offered a session of TLS 1.2 and no newer version: both sides had no
+ * version or cipher in common, or the peer speaks a newer one. On another connection, without an offered session, it
  * may succeed. */
 bool conn_was_too_narrow(const struct conn *);
 /* The same as conn_start_tls() with a client that gets this certificate, whatever certificate the context has, and
@@ -63,7 +63,7 @@ void conn_close(struct conn **);
 /* Like conn_close(), but the peer gets a reset, so that it does not take what was sent so far for complete. */
 void conn_abort(struct conn **);
 
-/* Chooses the events that the owner is told of. Reading stays armed over many reads; writing should be wanted only
+/* Chooses the events that the owner gets. Reading stays armed over many reads; writing should be wanted only
  * after CONN_AGAIN. Before CONN_CONNECTED the choice is only noted. */
 void conn_want(struct conn *, bool readable, bool writable);
 
@@ -74,8 +74,8 @@ ssize_t conn_read(struct conn *, void *buf, size_t cap);
 /* Reads what the peer sends and drops it. It reads a few times only, so that a peer that never stops sending does not
  * keep the loop. False: the peer has closed, or the connection failed. */
 bool conn_discard(struct conn *);
-/* Whether there is nothing to read as far as is known without asking the kernel: the last read took all that had
- * arrived, and the loop has heard of nothing since. What has come since the loop last looked is not known. */
+/* Whether there is nothing to read, as far as is known without asking the kernel: the last read took all that had
+ * arrived, and the loop has heard of nothing since. Bytes that came after the loop last looked are not known yet. */
 bool conn_is_quiet(const struct conn *);
 /* After CONN_AGAIN the next call must begin with the same bytes, because part of a TLS record may have been sent. */
 ssize_t conn_writev(struct conn *, struct iovec *, int n);
@@ -83,8 +83,8 @@ ssize_t conn_writev(struct conn *, struct iovec *, int n);
  * conn_shutdown_write()): until then the kernel may hold the bytes back, to send everything in one segment. */
 ssize_t conn_writev_more(struct conn *, struct iovec *, int n);
 /* Gathers all of the bytes. They are written before anything else, and in one write with the next bytes: by
- * conn_writev(), or by conn_flush() before the callback returns. False: nothing was gathered, because there is no room,
- * or the socket does not take earlier bytes. */
+ * conn_writev(), or by conn_flush() before the callback returns. False: nothing was gathered, because the buffer is
+ * full or the socket does not take earlier bytes. */
 bool conn_cork(struct conn *, struct iovec *, int n);
 /* Writes the gathered bytes. 0: all are written. CONN_AGAIN: the rest is kept, and nothing else is written before this
  * function, or a write, has sent it. */
@@ -96,8 +96,8 @@ size_t conn_unsent(const struct conn *);               /* gathered bytes that ar
 bool conn_splices(const struct conn *);
 ssize_t conn_splice(struct conn *, struct iovec *, int n_copied, int n, bool more);
 /* Acknowledges now what was read. A peer that writes a message in two pieces holds the second one back until the first
- * is acknowledged (Nagle's algorithm, RFC 9293 section 3.7.4), and the kernel by itself waits 40 ms where it hopes for
- * data to send along: on any connection that was answered once, and on a client's from its start (listener.c). */
+ * is acknowledged (Nagle's algorithm, RFC 9293 section 3.7.4). The kernel by itself waits 40 ms if it hopes for data to
+ * send along: on any connection after its first answer, and on a client's from its start (listener.c). */
 void conn_acknowledge(struct conn *);
 /* Ends the writing side; reading goes on. */
 void conn_shutdown_write(struct conn *);

@@ -22,10 +22,10 @@ struct conn_transport {
 	ssize_t (*read)(struct conn *, void *buf, size_t cap);
 	ssize_t (*writev)(struct conn *, struct iovec *, int n, bool more);
 	void (*shutdown)(struct conn *);       /* tells the peer that no more bytes follow */
+
 	/* The rest is about the state that a transport keeps beside the connection. */
-	/* whether it holds bytes, or the end, that it has read from the socket and the owner has not */
-	bool (*pending)(const struct conn *);
-	void (*resume)(struct conn *);         /* reports CONN_READABLE at the end of this turn */
+	bool (*pending)(const struct conn *);  /* Whether it holds bytes, or the end, that the owner has not read. */
+	void (*resume)(struct conn *);         /* Reports CONN_READABLE at the end of this turn */
 	const struct failure *(*failure)(const struct conn *);         /* NULL: errno tells why */
 	void (*free)(struct conn *);
 };

@@ -26,25 +26,26 @@ struct conn_tls {
 	SSL *ssl;                      /* NULL: the handshake has not begun */
 	struct leaf *leaf;             /* one reference: the certificate for this client; NULL: the context's */
 	struct tls_waiter waiter;      /* waits for the context before that; wakes task */
-	/* begins the handshake; sends what of it waited for bytes that did not come; reports CONN_READABLE for bytes
-	 * that OpenSSL holds */
-	struct task task;              /* a slice while a client's handshake is under way: one of them in a turn */
+
+	/* Begins the handshake; sends held bytes of it; reports CONN_READABLE for bytes that OpenSSL holds. It is a
+	 * slice while a client's handshake is under way: one of them runs in a turn. */
+	struct task task;
 	struct tls_wire wire;
 	bool up;                       /* the handshake is done */
 	bool more;                     /* the last read left bytes, or the end, with OpenSSL */
 	bool over;                     /* reading has ended; end says how */
 	bool broken;                   /* no close_notify may be sent */
-	bool closing;                  /* our close_notify is sent */
-	bool is_turn;                  /* of a client: the task that it waited for has come */
+	bool closing;                  /* our close_notify is sent. */
+	bool is_turn;                  /* Of a client: the task that it waited for has come */
 	unsigned idle;                 /* records and messages that came since the last byte for the owner */
 	int end;                       /* CONN_EOF or CONN_FAILED */
 	struct failure failure;
-	time_t proven_until;           /* see tls_sessions.h; 0: nothing was verified or resumed */
-	SSL_SESSION *offered;          /* borrowed from the SSL, to be compared only; NULL: none */
-	bool anew;                     /* no session is to be offered */
+	time_t proven_until;           /* see tls_sessions.h; 0: nothing was verified or resumed. */
+	SSL_SESSION *offered;          /* Borrowed from the SSL, to be compared only; NULL: none. */
+	bool anew;                     /* No session is to be offered */
 	bool narrow;                   /* a session is offered, and no version newer than its own */
 	const char *host;              /* NULL: the peer is a client */
-	char peer[];                   /* the way, a blank, the host: by this sessions are kept */
+	char peer[];                   /* the way, a blank, the host: the key of sessions */
 };
 
 /* ---- outcomes ---- */

@@ -15,7 +15,7 @@ struct leaves;
 struct loop;
 struct task;
 
-/* Who waits for a leaf; then task runs in loop, and leaf is one reference, or NULL where none could be made. */
+/* A client that waits for a leaf. Then task runs in loop, and leaf is one reference, or NULL: none could be made. */
 struct leaf_waiter {
 	LIST_ENTRY(leaf_waiter) link;
 	struct loop *loop;

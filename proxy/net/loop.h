@@ -1,6 +1,6 @@
 /* Owns what all parts of one worker share: event base, coarse clock, deferred tasks, timers, counters, scratch memory
  * and the buffer of the access log. Must not know: what they are used for.
- * Invariant: only one thread, its worker's, touches a loop and everything made from it, but for the inbox
+ * Invariant: only one thread, its worker's, touches a loop and everything made from it, except the inbox
  * (loop_wake()). */
 #ifndef UTFEED_PROXY_NET_LOOP_H
 #define UTFEED_PROXY_NET_LOOP_H
@@ -49,7 +49,7 @@ void loop_stop(struct loop *);         /* from its own thread */
 
 struct event_base *loop_base(struct loop *);
 /* Every callback that libevent calls tells this first, for the sake of loop_turn.h; callback: the function that does
- * the work. Tasks and timers are told by the loop itself. */
+ * the work. The loop itself does so for tasks and timers. */
 void loop_enter(struct loop *, loop_callback *callback);
 /* The callbacks of sockets call this last, when nothing is on the stack that a task may free. Where much was read since
  * the tasks ran last, it runs them: they write what was read while it is in the processor's cache. Where the turn is
@@ -84,13 +84,13 @@ void loop_defer(struct loop *, struct task *);
 void loop_wake(struct loop *, struct task *);
 /* Takes a task out of its loop, wherever it waits there; nothing else does. An owner first detaches the task from
  * everything that may wake it from another thread, under a lock that the waker holds while it wakes
- * (object_set_writer(NULL), object_detach(), a store's or a TLS context's wait), then calls this, then frees the memory
- * that holds the task. To defer or wake the task later fails an assertion. */
+ * (object_set_writer(NULL), object_detach(), a store's or a TLS context's wait). Then it calls this, and then it frees
+ * the memory that holds the task. To defer or wake the task later fails an assertion. */
 void loop_forget(struct loop *, struct task *);
 /* The same of a task that no other thread ever wakes. */
 void loop_forget_own(struct loop *, struct task *);
 /* For an assertion before every free of memory that holds a task. Called on the task's own thread, after loop_forget()
- * or where no other thread can wake the task. */
+ * or if no other thread can wake the task. */
 static inline bool task_is_out(const struct task *task)
 {
 	return !task->queued && !task->posted;

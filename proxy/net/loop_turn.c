@@ -17,8 +17,8 @@ static uint64_t turn_clock(clockid_t id)
 }
 
 #ifdef LOOP_WATCHED
-/* Judges the function that was called last. Time in which the thread did not run counts for nothing: a busy machine is
- * no fault of the function. */
+/* Judges the function that was called last. Time in which the thread did not run does not count: the function is not
+ * to blame for a busy machine. */
 static void turn_judge(struct loop_turn *turn, uint64_t used_us)
 {
 	char name[SYMBOL_MAX];

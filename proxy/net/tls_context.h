@@ -1,5 +1,5 @@
 /* Owns what TLS connections have in common, the context: the authorities that are trusted, our own certificate,
- * sessions to resume. TLS 1.2 and 1.3 only, but for servers' contexts that are told to speak older versions.
+ * sessions to resume. TLS 1.2 and 1.3 only; a server's context speaks older versions if its settings say so.
  * Must not know: options, requests. All workers share a context, which has a lock of its own.
  * Invariant: the settings of a context never change, and it lives as long as any connection made under it. */
 #ifndef UTFEED_PROXY_NET_TLS_CONTEXT_H
@@ -36,9 +36,9 @@ struct tls_context *tls_context_new(const struct tls_settings *, struct tls_why 
  * memory. */
 struct tls_context *tls_context_new_later(bool verify);
 void tls_context_ref(struct tls_context *);
-void tls_context_unref(struct tls_context **);         /* connections have references of their own */
+void tls_context_unref(struct tls_context **);         /* connections have references of their own. */
 /* Whether our own certificate in a context of tls_context_new(), or one above it in the file, has expired or is not
- * valid yet: why then says so of the file, which peers will refuse. */
+ * valid yet. Peers refuse such a file; why says so. */
 bool tls_context_is_out_of_date(struct tls_context *, const char *file, struct tls_why *why);
 
 /* Gives out which files and folders OpenSSL may read by itself, several in a list with colons between them. */
@@ -50,7 +50,6 @@ void tls_context_system_paths(void (*f)(void *arg, const char *list), void *arg)
 struct ssl_st *tls_context_lend(struct tls_context *, const char *host);
 void tls_lent_free(struct ssl_st *);
 /* why the peer's certificate was refused; NULL: it was not */
-
 const char *tls_lent_refusal(const struct ssl_st *);
 
 #endif

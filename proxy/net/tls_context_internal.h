@@ -31,9 +31,9 @@ struct tls_waiter {
 bool tls_context_await(struct tls_context *, struct tls_waiter *);
 void tls_context_leave(struct tls_context *, struct tls_waiter *);
 
-SSL *tls_context_open(struct tls_context *, struct tls_why *);         /* NULL: why tells the reason */
-/* Sets the host that the peer's certificate must prove: a name, which goes into SNI too, or an address, which must not
- * (RFC 6066 section 3). -1: out of memory. */
+SSL *tls_context_open(struct tls_context *, struct tls_why *);         /* NULL: why tells the reason. */
+/* Sets the host that the peer's certificate must prove. A name goes into SNI too, an address must not (RFC 6066 section
+ * 3). -1: out of memory. */
 int tls_expect(SSL *, const char *host) __attribute__((warn_unused_result));
 
 /* In conn_tls.c. OpenSSL calls it with a session that may be resumed. The SSL's application data is the struct conn_tls
@@ -75,9 +75,9 @@ bool tls_judge_chain(X509_STORE_CTX *, SSL *);
 
 /* tls_verify.c */
 enum tls_verified { TLS_REFUSED, TLS_VERIFIED, TLS_VERIFIED_BEFORE };
-struct tls_verdicts *tls_context_verdicts(struct tls_context *);       /* of a client's context */
-/* Verifies the certificate that a peer, a text as above, shows to an SSL of the context, if that is wanted.
- * *proven_until says until when it is valid, but a day from now at most. */
+struct tls_verdicts *tls_context_verdicts(struct tls_context *);       /* of a client's context. */
+/* Verifies, if that is wanted, the certificate that a peer shows to an SSL of the context. The peer is a text as above.
+ * *proven_until: until when it is valid, but a day from now at most. */
 enum tls_verified tls_verify(X509_STORE_CTX *, bool wanted, struct tls_context *, const char *peer,
     time_t *proven_until);
 

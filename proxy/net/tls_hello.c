@@ -13,7 +13,7 @@ enum {
 	TLS_1_2 = 0x0303, TLS_1_3 = 0x0304
 };
 
-/* A part of the message. What is read beyond its end is 0 and marks it as short. */
+/* A part of the message. Bytes read beyond its end are 0 and mark it as short. */
 struct hello_part { const uint8_t *at; size_t len; bool is_short; };
 
 static unsigned take(struct hello_part *part, unsigned bytes)
@@ -133,9 +133,9 @@ static void read_extension(struct tls_hello *hello, struct offer *offer, unsigne
 	}
 }
 
-/* In TLS 1.3 the signatures alone decide. Before, a suite has to be of ECDSA, and a client that says nothing of curves
- * may know any (RFC 8422 section 4); one that says nothing of signatures takes SHA-1 for them (RFC 5246 section
- * 7.4.1.4.1), and is too old to be trusted with ECDSA. */
+/* In TLS 1.3 the signatures alone decide. Before, a suite has to be of ECDSA too. A client that lists no curves may
+ * know any (RFC 8422 section 4). A client that lists no signatures means SHA-1 (RFC 5246 section 7.4.1.4.1): it is too
+ * old to be trusted with ECDSA. */
 static bool verifies_ecdsa(const struct tls_hello *hello, const struct offer *offer)
 {
 	if (!offer->ecdsa_signature)

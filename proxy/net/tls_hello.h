@@ -15,15 +15,15 @@ enum { TLS_HELLO_NAME_MAX = 256, TLS_HELLO_BYTES_MAX = 32 * 1024 };
 enum tls_hello_kind { TLS_HELLO_MORE, TLS_HELLO_DONE, TLS_HELLO_OTHER };
 
 struct tls_hello {
-	char name[TLS_HELLO_NAME_MAX]; /* lower case; "": none, or none that could be a host's */
-	bool named;                    /* there was one, whatever it was */
-	bool http;                     /* it offers HTTP/1.x, or says nothing of protocols (ALPN) */
+	char name[TLS_HELLO_NAME_MAX]; /* lower case; "": none, or one that cannot be a host's */
+	bool named;                    /* there was a name, whatever it was. */
+	bool http;                     /* It offers HTTP/1.x, or lists no protocols (ALPN) */
 	bool ecdsa;                    /* it verifies ECDSA signatures by P-256 */
 	uint16_t version;              /* the newest that it speaks: 0x0301 is TLS 1.0 */
 };
 
-/* Looks at what has arrived so far. TLS_HELLO_DONE: the message is complete and *h filled; TLS_HELLO_OTHER: it is no
- * such message, or is too long for one. room: len bytes of scratch memory. */
+/* Looks at what has arrived so far. TLS_HELLO_DONE: the message is complete and *h filled; TLS_HELLO_OTHER: it is
+ * another message, or too long for this one. room: len bytes of scratch memory. */
 enum tls_hello_kind tls_hello_read(struct tls_hello *h, const uint8_t *at, size_t len, uint8_t *room);
 
 #endif

@@ -16,10 +16,10 @@ struct tls_sessions_limits { size_t count, bytes, of_peer; };
 
 struct tls_session {
 	void *session;
-	size_t bytes;                  /* what it takes, beside what the table adds for itself */
-	time_t from, until;            /* may be resumed between these: a clock that goes back does not make it young */
-	time_t proven_until;           /* until when the peer has proven who it is; what comes of it inherits this */
-	bool once;                     /* a ticket of TLS 1.3, for one connection (RFC 8446 appendix C.4) */
+	size_t bytes;                  /* what it takes, beside what the table adds for itself. */
+	time_t from, until;            /* It may be resumed between these, even if a clock goes back. */
+	time_t proven_until;           /* Until when the peer has proven who it is; resumed sessions inherit this. */
+	bool once;                     /* A ticket of TLS 1.3, for one connection (RFC 8446 appendix C.4). */
 };
 
 /* Of a session, from any thread. */
@@ -33,7 +33,7 @@ struct tls_sessions *tls_sessions_new(const struct tls_sessions_limits *, const 
 void tls_sessions_free(struct tls_sessions **);
 
 /* Takes over one reference of the session. One that many connections may resume takes the place of all that is kept of
- * the peer. Where there is no memory or no room the session is dropped. */
+ * the peer. If memory or room runs out, the session is dropped. */
 void tls_sessions_put(struct tls_sessions *, const char *peer, const struct tls_session *);
 /* Gives the peer's latest session that may be resumed now, with a reference for the caller; one that may be resumed
  * once is no longer kept. False: none. */

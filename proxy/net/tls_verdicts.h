@@ -1,6 +1,6 @@
 /* Owns a bounded memory of what was verified lately, by digest, for all workers: it has a lock of its own.
- * Must not know: certificates. A digest says all that the verdict depends on, but for the time.
- * Invariant: a verdict is believed for an hour at most, not past its own end, and not before it was made. */
+ * Must not know: certificates. A digest covers all that the verdict depends on, except the time.
+ * Invariant: a verdict counts for an hour at most, not past its own end, and not before it was made. */
 #ifndef UTFEED_PROXY_NET_TLS_VERDICTS_H
 #define UTFEED_PROXY_NET_TLS_VERDICTS_H
 

@@ -1,8 +1,8 @@
 /* Verifying peers' certificates; see tls_context_internal.h.
- * A chain that was found good is not verified again for an hour. What the verdict depends on is the context, whose
- * authorities and options never change and which has the verdicts; the peer with its name; each certificate that came,
- * in order; and the time, of which the verdict holds the earliest end of a certificate in the chain that was built, its
- * root included. Lists of revoked certificates are not looked at in any case. */
+ * A chain that was found good is good for an hour. The verdict depends on four things. The context has the verdicts, and its authorities and options never change.
+ * The peer's name and each certificate, in order, are in the digest. Of the time, the verdict holds the earliest end of
+ * a certificate in the chain that was built, its root included. Lists of revoked certificates are not looked at in any
+ * case. */
 #include "proxy/net/tls_context_internal.h"
 
 #include <string.h>

@@ -23,10 +23,10 @@ enum tunnel_end { TUNNEL_DONE, TUNNEL_LOST_CLIENT, TUNNEL_LOST_ORIGIN, TUNNEL_ID
 
 struct tunnel_settings {
 	struct conn *client;           /* borrowed; the tunnel gets its events until tunnel_free() */
-	struct conn *origin;           /* taken over in any case */
-	struct slice head;             /* bytes that the client gets first; not counted */
-	struct slice early;            /* bytes that the client has sent already */
-	bool client_ended;             /* the client sends no more than early */
+	struct conn *origin;           /* taken over in any case. */
+	struct slice head;             /* Bytes that the client gets first; not counted */
+	struct slice early;            /* bytes that the client has sent already. */
+	bool client_ended;             /* The client sends no more than early */
 	uint64_t idle_timeout_ms;      /* without a byte either way */
 	void (*end)(void *arg, enum tunnel_end);       /* called once, from the loop; then call tunnel_free() */
 	void *arg;

@@ -46,8 +46,8 @@ int unix_socket_fault(const char *path)
 	return faccessat(AT_FDCWD, folder, W_OK | X_OK, AT_EACCESS) ? errno : 0;
 }
 
-/* Opens and locks the folder that holds the path. Whoever else holds the lock makes a socket there and is done soon; a
- * lock that stays is somebody's who wants to be in the way. */
+/* Opens and locks the folder that holds the path. Another holder of the lock makes a socket there and is done soon; if
+ * the lock stays, somebody wants to block utfeed. */
 static int folder_lock(const char *path)
 {
 	static const struct timespec pause = { .tv_nsec = UNIX_SOCKET_LOCK_MS * 1000000 };

@@ -10,7 +10,7 @@
 
 /* The file of a socket, by which it is known again. */
 struct unix_socket {
-	char path[108];                /* unix(7); "": there is no file, or it is not ours to remove */
+	char path[108];                /* unix(7); "": none, or not ours to remove */
 	dev_t device;
 	ino_t inode;
 };
@@ -18,9 +18,9 @@ struct unix_socket {
 /* The address of a path of at most 107 bytes; returns its length. */
 socklen_t unix_socket_address(struct sockaddr_storage *, const char *path);
 /* Returns a bound, listening, non-blocking descriptor of that type (SOCK_STREAM, SOCK_SEQPACKET) whose file has that
- * mode; -1: errno says why, EADDRINUSE that somebody listens there, ENOTSOCK that the file is no socket. */
+ * mode. -1: errno says why. EADDRINUSE: somebody listens there; ENOTSOCK: the file is not a socket. */
 int unix_socket_bind(struct unix_socket *, int type, const char *path, mode_t mode) __attribute__((warn_unused_result));
-/* The file of a socket that another process made there; none where there is no such file. */
+/* The file of a socket that another process made there; none if there is no such file. */
 void unix_socket_know(struct unix_socket *, const char *path);
 /* What would keep unix_socket_bind() from making the file, as an errno: ENOENT, ENOTDIR or EACCES of the folder,
  * ENOTSOCK. 0: nothing, or only somebody who listens there now. */

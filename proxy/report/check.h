@@ -1,7 +1,7 @@
 /* Owns finding out what a body is: it is read once, as a stream, and the report is made of it.
  * Must not know: files, sockets, how the report is shown.
- * Invariant: memory is bounded whatever the body's length, but for the longest token of XML, which the parser holds;
- * the report does not depend on how the body was cut. */
+ * Invariant: memory is bounded whatever the body's length, except the longest token of XML, which the parser holds.
+ * The report does not depend on how the body was cut. */
 #ifndef UTFEED_PROXY_REPORT_CHECK_H
 #define UTFEED_PROXY_REPORT_CHECK_H
 
@@ -17,7 +17,7 @@ struct check_options {
 	bool explain;
 };
 
-/* What the options point to is borrowed. NULL: out of memory. */
+/* Texts that the options point to are borrowed. NULL: out of memory. */
 struct check *check_new(const struct check_options *);
 void check_free(struct check **);
 /* -1: out of memory. */

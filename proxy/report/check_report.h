@@ -48,9 +48,9 @@ struct check_report {
 	const struct verdict *result;           /* the verdict of `auto`, as in the proxy */
 	struct check_prolog prolog;
 	bool unpacked;                          /* the body was unpacked from gzip without a Content-Encoding */
-	bool misnamed;                          /* the response names a content coding that utfeed does not know */
-	bool damaged;                           /* that gzip ended early, or it was not gzip to its end */
-	const struct strays *strays;            /* the bytes that are not UTF-8; NULL: the body is another charset */
+	bool misnamed;                          /* the response names a content coding that utfeed does not know. */
+	bool damaged;                           /* That gzip ended early, or it was not gzip to its end. */
+	const struct strays *strays;            /* The bytes that are not UTF-8; NULL: the body is another charset */
 	const struct normalise_report *report;
 	/* The piece around the first bytes beyond ASCII as valid UTF-8, a peer's: as the label would have shown it, and
 	 * as utfeed sends it. "": there is none. label: the charset by which `before` was read; NULL: the label is an

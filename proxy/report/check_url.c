@@ -158,7 +158,7 @@ static enum fetch_choice url_on_head(void *arg, const struct fetch_answer *answe
 
 /* ---- the body ---- */
 
-/* Feeds what there is. -1: it is too much, or there is no memory. */
+/* Feeds the bytes that have come. -1: they are too many, or memory ran out. */
 static int url_take(struct check_url *u, size_t *taken)
 {
 	struct iovec pieces[CHECK_URL_PIECES];

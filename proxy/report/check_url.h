@@ -1,6 +1,6 @@
 /* Owns getting one body from a URL, to be checked, by the same means as the proxy gets it: a loop, a resolver and
  * connections of its own.
- * Must not know: what a report is made of, how it is shown, who asks.
+ * Must not know: what a report is made of, how it is shown, its callers.
  * Invariant: time and bytes are bounded; nothing is sent but what the proxy would send. */
 #ifndef UTFEED_PROXY_REPORT_CHECK_URL_H
 #define UTFEED_PROXY_REPORT_CHECK_URL_H

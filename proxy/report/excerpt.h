@@ -11,9 +11,9 @@
 enum { EXCERPT_BEFORE = 96, EXCERPT_AFTER = 320, EXCERPT_BYTES = EXCERPT_BEFORE + EXCERPT_AFTER };
 
 struct excerpt {
-	bool escapes;               /* an escape character counts as well: text in ISO-2022 begins with one */
-	bool found;                 /* such a byte came; until then the bytes are the stream's latest */
-	uint64_t offset;            /* of the first of the bytes in the stream */
+	bool escapes;               /* an escape character counts as well: text in ISO-2022 begins with one. */
+	bool found;                 /* Such a byte came; until then the bytes are the stream's latest. */
+	uint64_t offset;            /* Of the first of the bytes in the stream */
 	size_t len, first;          /* bytes; where among them the first beyond ASCII stands */
 	uint8_t bytes[EXCERPT_BYTES];
 };

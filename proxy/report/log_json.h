@@ -12,8 +12,8 @@ enum { LOG_JSON_KEY_MAX = 64, LOG_JSON_VALUE_MAX = 2048 };
 
 struct log_json {
 	const char *at, *end;
-	bool begun, failed;         /* failed: this is no object of JSON */
-	/* the member at hand, cut where it has no room; "" for null, a list or an object; a number or a word as it
+	bool begun, failed;         /* failed: this is not an object of JSON. */
+	/* The member at hand, cut if it is too long; "" for null, a list or an object; a number or a word as it
 	 * is */
 	char key[LOG_JSON_KEY_MAX], value[LOG_JSON_VALUE_MAX];
 };

@@ -234,7 +234,7 @@ bool log_line_counts(const struct log_line *line)
 	return strcmp(line->method, "CONNECT") != 0 && (line->charset[0] || log_line_is_error(line));
 }
 
-/* Undoes percent-encoding, but for what would be a control character. */
+/* Undoes percent-encoding, except that of control characters. */
 static void log_decode(char *out, size_t cap, const char *text)
 {
 	size_t n = 0;

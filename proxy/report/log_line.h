@@ -15,8 +15,8 @@ struct log_line {
 	char method[LOG_WORD_MAX];
 	char target[LOG_FEED_MAX];              /* as the client sent it, or a whole URL */
 	char route[LOG_PUBLISHER_MAX];          /* "": none */
-	char host[LOG_PUBLISHER_MAX];           /* with its port, of the URL that was asked for; "": not told */
-	char origin[LOG_PUBLISHER_MAX];         /* who was asked, an address and its port; "": not told */
+	char host[LOG_PUBLISHER_MAX];           /* with its port, of the URL that was asked for; "": not in the line. */
+	char origin[LOG_PUBLISHER_MAX];         /* Its address and port; "": not in the line */
 	char charset[LOG_WORD_MAX], was[LOG_WORD_MAX];  /* "": none */
 	char end[LOG_WORD_MAX];
 	unsigned status;
@@ -29,7 +29,7 @@ struct log_line {
 	char time[LOG_WORD_MAX], kept[LOG_WORD_MAX], cache[LOG_WORD_MAX], collapsed[LOG_WORD_MAX];
 };
 
-/* False: this is no line of an access log. */
+/* False: this is not a line of an access log. */
 bool log_line_read(struct log_line *, const char *, size_t len);
 /* Whether the line has the common or the combined format of Apache and nginx, which tell nothing of encodings. */
 bool log_line_is_combined(const char *, size_t len);

@@ -53,7 +53,7 @@ static bool publishers_has_room(const struct publishers *publishers, size_t more
 	    more <= PUBLISHERS_BYTES_MAX - publishers->bytes;
 }
 
-/* The publisher of that name, made where there is none yet. NULL: out of memory. */
+/* The publisher of that name, made at its first line. NULL: out of memory. */
 static struct publisher *publishers_find(struct publishers *publishers, const char *name)
 {
 	struct publisher **bucket = &publishers->buckets[publishers_bucket(name)], *one = *bucket;

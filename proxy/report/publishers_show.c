@@ -119,7 +119,7 @@ void publishers_show_table(FILE *out, const struct publishers *publishers, enum 
 
 /* ---- CSV (RFC 4180) ---- */
 
-/* A text as a cell. What a spreadsheet would take for a formula gets an apostrophe, by which it is text. */
+/* A text as a cell. An apostrophe keeps spreadsheets from taking a text for a formula. */
 static void csv_text(FILE *out, const char *text)
 {
 	putc('"', out);

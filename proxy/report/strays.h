@@ -52,8 +52,8 @@ struct strays {
 	struct stray_key in, out;
 	uint64_t offset, line;          /* of the body; line ends so far */
 	bool open;                      /* the latest place may go on */
-	bool tainted;                   /* there was a place behind the latest ASCII character */
-	bool returned;                  /* the latest character is a carriage return */
+	bool tainted;                   /* there was a place behind the latest ASCII character. */
+	bool returned;                  /* The latest character is a carriage return */
 	uint8_t held[STRAYS_HELD];      /* the start of a fault that the end of a call cuts */
 	size_t n_held;
 	size_t at;                      /* the place that is looked for in the decoded text */

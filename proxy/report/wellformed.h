@@ -10,8 +10,8 @@
 
 struct wellformed;
 
-/* encoding: the encoding that a reader is told from outside ("utf-8"), which overrides the declaration; NULL: the
- * declaration counts. Returns NULL: out of memory. */
+/* encoding: the encoding that HTTP names ("utf-8"), which overrides the declaration; NULL: the declaration counts.
+ * Returns NULL: out of memory. */
 struct wellformed *wellformed_new(const char *encoding);
 void wellformed_free(struct wellformed **);
 /* After the first fault nothing more is read. */

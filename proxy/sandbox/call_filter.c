@@ -132,7 +132,7 @@ static int rules_add_limited(scmp_filter_ctx filter, const char *name, int call)
 	int status = 0;
 
 	if (!strcmp(name, "kill") || !strcmp(name, "tgkill"))
-		return rule_add(filter, call, &(struct condition){ 0, 0, (uint64_t)getpid() }, 1); /* to this process alone */
+		return rule_add(filter, call, &(struct condition){ 0, 0, (uint64_t)getpid() }, 1); /* utfeed itself */
 	for (size_t i = 0; i < sizeof limits / sizeof *limits && !status; i++)
 		if (!strcmp(limits[i].name, name))
 			status = rule_add(filter, call, limits[i].conditions, limits[i].n);
@@ -144,8 +144,8 @@ static int rule_add_absent(scmp_filter_ctx filter, int call)
 	return seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), call, 0);
 }
 
-/* A name that this libseccomp does not know has no number. One that this machine lacks, or has a second way for
- * (socketcall of s390x and ppc64el), has one below zero, of which libseccomp makes what is right. */
+/* libseccomp gives no number to a name that it does not know. It gives a negative number to a call that this machine
+ * lacks, or has a second way for (socketcall on s390x and ppc64el), and makes the right rules for it. */
 static int rules_add_call(scmp_filter_ctx filter, const char *name, enum call_kind kind)
 {
 	int call = seccomp_syscall_resolve_name(name);
@@ -178,9 +178,9 @@ static int rules_add(scmp_filter_ctx filter)
 	return status;
 }
 
-/* SSB: no code of others runs here, against which a processor's guesses would have to be held back, which costs all
- * calls (prctl(2), PR_SET_SPECULATION_CTRL). OPTIMIZE 2: a tree, where the kernel does not remember what is always
- * allowed (before 5.11). */
+/* SSB: no mitigation of speculation, which slows all calls down (prctl(2), PR_SET_SPECULATION_CTRL): utfeed runs no
+ * foreign code. OPTIMIZE 2: a tree, for kernels before 5.11, which do not remember the calls that are always
+ * allowed. */
 static int attributes_set(scmp_filter_ctx filter)
 {
 	static const struct { enum scmp_filter_attr attribute; uint32_t value; } attributes[] = {

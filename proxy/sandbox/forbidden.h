@@ -1,5 +1,5 @@
-/* Owns the end of a process that made a system call which is not allowed: a line on standard error that names the call,
- * then the signal itself (SIGSYS), which leaves a core file where the system is set so. Must not know: the list.
+/* Owns the end of a process that made a forbidden system call. A line on standard error names the call, then the signal
+ * itself (SIGSYS) ends the process; the system may keep a core file. Must not know: the list.
  * Invariant: nothing is called in the handler but what signal-safety(7) lists. */
 #ifndef UTFEED_PROXY_SANDBOX_FORBIDDEN_H
 #define UTFEED_PROXY_SANDBOX_FORBIDDEN_H

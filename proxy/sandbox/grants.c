@@ -149,7 +149,7 @@ static void add_with_folder(const struct conf_grants *wanted, const char *path, 
 
 	wanted->to->failed |= !real && errno == ENOMEM;
 	grants_copy(wanted->to, path, rights);
-	/* a device or a pipe is no file that somebody replaces */
+	/* nobody replaces a device or a pipe by renaming a file */
 	if ((!real || !stat(real, &about)) && !is_mount(path) && (!real || S_ISREG(about.st_mode))) {
 		add_folder_of(wanted, path, rights);
 		if (elsewhere)
@@ -204,9 +204,9 @@ void grants_add_conf(struct grants *g, const struct conf *conf, grants_alone_f *
 
 /* ---- the system ---- */
 
-/* /usr has what programs are made of and no secrets: converters of iconv, certificate authorities, time zones. What is
- * in /etc is read by the resolver of the C library, by c-ares and by OpenSSL; workers = auto counts processors;
- * the program itself has the names of its functions; the store in LMDB reads the id of the machine's boot. */
+/* /usr has the parts of programs and no secrets: converters of iconv, certificate authorities, time zones. The resolver
+ * of the C library, c-ares and OpenSSL read the files in /etc. workers = auto counts processors. The program itself has
+ * the names of its functions. The store in LMDB reads the id of the machine's boot. */
 static const char *const system_paths[] = { "/usr", "/etc/ld.so.cache", "/etc/localtime", "/etc/nsswitch.conf",
 	"/etc/host.conf", "/etc/gai.conf", "/etc/hosts", "/etc/resolv.conf", "/etc/services", "/etc/svc.conf",
 	"/etc/ssl/certs", "/etc/ssl/openssl.cnf", "/dev/null", "/sys/devices/system/cpu",

@@ -1,8 +1,8 @@
 /* Owns the list of what utfeed may open once it serves, made of a configuration and of what libraries open by
  * themselves. Must not know: Landlock.
- * Invariant: a file is listed with the folder that it is in, because a file is replaced by another one of its name
- * (rename(2)), which is another file to the kernel; unless the folder is not one of utfeed's own (grants_are_wide()),
- * or the file is a mount of its own, which cannot be replaced. */
+ * Invariant: a file is listed with its folder, because a new file may take its name (rename(2)), and the kernel sees
+ * that as another file. There are two exceptions: a folder that is not utfeed's own (grants_are_wide()), and a file
+ * that is a mount of its own, which cannot be replaced. */
 #ifndef UTFEED_PROXY_SANDBOX_GRANTS_H
 #define UTFEED_PROXY_SANDBOX_GRANTS_H
 

@@ -1,6 +1,6 @@
 /* Owns the kernel's Landlock: what files and folders this thread, and those that it starts, may open from now on.
  * Must not know: why. Source: landlock(7), the kernel's Documentation/userspace-api/landlock.rst.
- * Invariant: rights are given up and never had again; a path that cannot be found gives none. */
+ * Invariant: a thread that gives up a right never gets it back; a path that cannot be found gives no right. */
 #ifndef UTFEED_PROXY_SANDBOX_LANDLOCK_H
 #define UTFEED_PROXY_SANDBOX_LANDLOCK_H
 

@@ -1,7 +1,7 @@
 /* Owns what utfeed gives up before it serves: files and folders that it does not need (landlock.h), and system calls
  * (call_filter.h). Must not know: how a server starts.
- * Invariants: rights are given up for all threads and for good; where the configuration names a kind that cannot be
- * had, nobody is served. */
+ * Invariants: all threads give up rights for good. utfeed does not start if the configuration demands a kind of sandbox
+ * that this system lacks. */
 #ifndef UTFEED_PROXY_SANDBOX_SANDBOX_H
 #define UTFEED_PROXY_SANDBOX_SANDBOX_H
 
@@ -27,7 +27,7 @@ int sandbox_files(struct sandbox *, const struct conf *, const struct sandbox_ne
 /* Gives up system calls, for all threads. -1: logged. */
 int sandbox_calls(const struct conf *) __attribute__((warn_unused_result));
 
-/* Logs which files of a new configuration could be read but for the sandbox. */
+/* Logs which files of a new configuration only the sandbox keeps from being read. */
 void sandbox_tell(const struct sandbox *, const struct conf *);
 
 #endif
