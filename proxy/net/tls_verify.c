@@ -1,5 +1,6 @@
 /* Verifying peers' certificates; see tls_context_internal.h.
- * A chain that was found good is good for an hour. The verdict depends on four things. The context has the verdicts, and its authorities and options never change.
+ * A chain that was found good is good for an hour. The verdict depends on four things. The context has the
+ * verdicts, and its authorities and options never change.
  * The peer's name and each certificate, in order, are in the digest. Of the time, the verdict holds the earliest end of
  * a certificate in the chain that was built, its root included. Lists of revoked certificates are not looked at in any
  * case. */
