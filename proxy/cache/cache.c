@@ -6,6 +6,7 @@
 #include <sys/random.h>
 
 #include "proxy/base/heap.h"
+#include "proxy/store/store_memory.h"
 
 static void cache_on_purged(void *arg, const struct store_mark *);
 

@@ -18,7 +18,7 @@
 #include "proxy/server/preflight_listeners.h"
 #include "proxy/server/privileges.h"
 #include "proxy/settings/budget.h"
-#include "proxy/store/store.h"
+#include "proxy/store/store_redis.h"
 
 static int preflight_fail(const struct conf *conf, const char *option, const char *why)
 {

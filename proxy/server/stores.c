@@ -9,6 +9,9 @@
 #include "proxy/cache/cache.h"
 #include "proxy/settings/budget.h"
 #include "proxy/settings/settings.h"
+#include "proxy/store/store_lmdb.h"
+#include "proxy/store/store_memory.h"
+#include "proxy/store/store_redis.h"
 
 enum {
 	STORES_REDIS_TIMEOUT_MS = 1000,

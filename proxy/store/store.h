@@ -1,4 +1,4 @@
-/* Owns the interface of every store of entries: memory, LMDB and Redis stand behind one table of functions.
+/* Owns the interface of every store of entries. Stores in memory, LMDB and Redis stand behind one table of functions.
  * Must not know: freshness, requests. Any worker may call the functions at any time. Invariant: a store may lose
  * entries whenever it likes, but it never returns a damaged entry, nor the entry of another key. */
 #ifndef UTFEED_PROXY_STORE_STORE_H
@@ -85,51 +85,5 @@ struct store {
 	_Atomic uint64_t known;
 	_Atomic uint64_t asked;        /* how many purges this process has asked for: a fetch knows of these, too */
 };
-
-/* budget: the most that entry->bytes of all entries may come to; an entry with more than max_entry bytes is not stored.
- * NULL: out of memory. */
-struct store *store_memory_new(size_t budget, size_t max_entry);
-/* Like get() of the memory store, but counts neither a hit nor a miss. One reference; NULL: there is no such entry. */
-struct entry *store_memory_peek(struct store *, const char *key, size_t len);
-/* purge() of the memory store, by a mark: from now on no entry that it covers is found, or found fresh. The entries
- * themselves are removed by store_memory_sweep(), which any thread goes on with, some ten microseconds at a time, until
- * it is false: nothing is left to do. Returns how many responses it concerned, or -1: *number tells which purge
- * store_memory_purged() is asked about. It is true once the sweep is through; *count is how many responses it was, or
- * will have been at least (-1: not known any more). */
-int64_t store_memory_purge(struct store *, enum store_purge, const char *url, size_t len, bool soft, int64_t now,
-    uint32_t *number);
-bool store_memory_sweep(struct store *);
-bool store_memory_purged(struct store *, uint32_t number, int64_t *count);
-/* Makes room for a body that is still being made and counts it against the budget: it has reserved had bytes so far and
- * wants that many in all. A single body may take the whole budget, several of them a share of it together. False: there
- * is no room, and nothing was done. The caller releases the reservation when the body ends. */
-bool store_memory_reserve(struct store *, size_t had, size_t wants);
-void store_memory_release(struct store *, size_t had);
-/* The gzip form of a body goes from MAKING to KEPT and counts against the budget, provided that the entry of this key
- * has this body and the budget has room for both. False: nothing was done. */
-bool store_memory_keep_gzip(struct store *, const char *key, size_t len, struct object *body,
-    const struct object *form);
-/* path: a folder, which is made where it is missing. NULL: the store cannot be used; the reason was logged. */
-struct store *store_lmdb_new(const char *path, size_t map_bytes);
-/* The strings belong to the caller and must outlive the store, but for user and password, which are copied. */
-struct redis_settings {
-	const char *host;              /* NULL: use path */
-	uint16_t port;
-	const char *path;              /* a Unix socket */
-	const char *user, *password;   /* NULL: none */
-	const char *prefix;            /* of every key */
-	bool tls;                      /* with host only, never path: the server must prove that it is host */
-	const char *ca_file;           /* authorities trusted for that; NULL: the system's list */
-	uint64_t timeout_ms;           /* a server that does not answer for so long counts as away */
-};
-/* NULL: the store cannot be made; the reason was logged. A server that is away is no such reason: lookups miss until it
- * can be reached. */
-struct store *store_redis_new(const struct redis_settings *);
-/* Whether store_redis_new() would refuse these settings. why: the reason, and whether ca_file is to blame. */
-struct store_redis_why { char text[512]; bool ca_file; };
-bool store_redis_refuses(const struct redis_settings *, struct store_redis_why *);
-/* Another user and password (copied; NULL: none), from the next connection on. -1: out of memory, and nothing was
- * done. */
-int store_redis_login(struct store *, const char *user, const char *password) __attribute__((warn_unused_result));
 
 #endif

@@ -13,6 +13,7 @@
 
 #include "proxy/base/container_of.h"
 #include "proxy/base/log.h"
+#include "proxy/store/store_lmdb.h"
 
 enum { START_WAIT_MS = 5000, STUCK_AFTER_MS = 5000, EXIT_WAIT_MS = 5000, EXIT_WAITS = 6, WATCH_MS = 1000 };
 /* How often it is looked whether another process has purged, and whether all others know what this one has purged. */

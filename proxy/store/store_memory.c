@@ -4,7 +4,7 @@
  * budget plus the slack of eviction.h, because room is made before an entry comes in. A body that has left the store
  * while readers still hold it counts elsewhere (bodies.h). No entry is found that a purge covers, though a purge of
  * many only leaves a mark (purge_marks.h): the sweep removes them bit by bit. */
-#include "proxy/store/store.h"
+#include "proxy/store/store_memory.h"
 
 #include <pthread.h>
 #include <stdlib.h>

@@ -15,6 +15,7 @@
 #include "proxy/base/slice.h"
 #include "proxy/base/text.h"
 #include "proxy/net/tls_context.h"
+#include "proxy/store/store_redis.h"
 #include "proxy/store/store_thread.h"
 
 enum { REDIS_MARKS_KEPT = 4096, REDIS_MARK_URL = 255, REDIS_NEWS = 256 };

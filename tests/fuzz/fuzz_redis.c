@@ -5,7 +5,7 @@
 #include "proxy/base/hash.h"
 #include "proxy/base/log.h"
 #include "proxy/store/entry.h"
-#include "proxy/store/store.h"
+#include "proxy/store/store_redis.h"
 
 #include <endian.h>
 #include <pthread.h>

@@ -2,7 +2,7 @@
  * opens it, looks every key up and fails where a body is not the one of its key, or nothing is there. */
 #include "tests/unit/entries.h"
 
-#include "proxy/store/store.h"
+#include "proxy/store/store_lmdb.h"
 
 #include <stdio.h>
 #include <unistd.h>

@@ -1,4 +1,5 @@
 /* A server of the test's own; see redis_server.h. */
+#include "proxy/store/store_redis.h"
 #include "tests/unit/redis_server.h"
 
 #include "tests/unit/unit.h"

@@ -1,4 +1,5 @@
 /* Filling stores and asking them; see stores.h. */
+#include "proxy/store/store_lmdb.h"
 #include "tests/unit/stores.h"
 
 #include "tests/unit/entries.h"

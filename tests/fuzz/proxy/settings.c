@@ -16,6 +16,7 @@
 #include "proxy/origin/fetch_internal.h"
 #include "proxy/settings/settings.h"
 #include "proxy/settings/tls_set.h"
+#include "proxy/store/store_memory.h"
 #include "tests/fuzz/proxy/world.h"
 
 enum { BENCH_OBJECT_MORE = 64 * 1024 };

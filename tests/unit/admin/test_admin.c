@@ -8,6 +8,7 @@
 #include "proxy/origin/backoff.h"
 #include "proxy/settings/reload_report.h"
 #include "proxy/settings/settings.h"
+#include "proxy/store/store_memory.h"
 #include "tests/unit/unit.h"
 
 #include <netinet/in.h>

@@ -15,6 +15,7 @@
 #include "proxy/net/loop.h"
 #include "proxy/origin/backoff.h"
 #include "proxy/settings/settings.h"
+#include "proxy/store/store_memory.h"
 #include "tests/unit/entries.h"
 #include "tests/unit/slow_store.h"
 #include "tests/unit/unit.h"

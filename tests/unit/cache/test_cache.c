@@ -1,6 +1,7 @@
 /* Owns the cases of proxy/cache/cache.c's gate: what was on its way when its URL was purged, stored or removed does not come in.
  * Must not know: stores' insides. The second store here keeps nothing: what it "brings" the test hands to cache_warm(). */
 #include "proxy/cache/cache.h"
+#include "proxy/store/store_memory.h"
 #include "tests/unit/entries.h"
 #include "tests/unit/slow_store.h"
 #include "tests/unit/unit.h"

@@ -3,6 +3,7 @@
  * Invariant: nothing is said of how long anything takes, but that a million steps take longer than one slice. */
 #include "proxy/cache/purge.h"
 #include "proxy/origin/backoff.h"
+#include "proxy/store/store_memory.h"
 #include "tests/unit/entries.h"
 #include "tests/unit/unit.h"
 

@@ -16,6 +16,7 @@
 #include "proxy/net/conn.h"
 #include "proxy/origin/backoff.h"
 #include "proxy/settings/settings.h"
+#include "proxy/store/store_memory.h"
 
 /* Of LeakSanitizer, where the program is built with it. */
 int __lsan_do_recoverable_leak_check(void) __attribute__((weak));

@@ -1,6 +1,7 @@
 /* Owns the cases of proxy/base/bodies.c, and of what objects and the store in memory tell it. */
 #include "proxy/base/bodies.h"
 #include "proxy/object/object.h"
+#include "proxy/store/store_memory.h"
 #include "tests/unit/entries.h"
 #include "tests/unit/stores.h"
 #include "tests/unit/unit.h"

@@ -2,6 +2,7 @@
  * comes in between, and nothing else goes. Must not know: how a store finds its entries.
  * Invariant: a model of plain arrays says what must be there. */
 #include "proxy/store/purge_marks.h"
+#include "proxy/store/store_memory.h"
 #include "tests/unit/entries.h"
 #include "tests/unit/stores.h"
 #include "tests/unit/unit.h"

@@ -1,5 +1,6 @@
 /* Owns the cases every store must pass: one suite, run against each.
  * Must not know: how a store works. Invariant: a store may have lost an entry only where a case says so. */
+#include "proxy/store/store_memory.h"
 #include "tests/unit/entries.h"
 #include "tests/unit/redis_server.h"
 #include "tests/unit/unit.h"

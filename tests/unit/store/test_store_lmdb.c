@@ -1,5 +1,6 @@
 /* Owns the cases of LMDB's store alone: restarts, its file's size, damage.
  * Must not know: how entries stand in the file, but for the magic they begin with. */
+#include "proxy/store/store_lmdb.h"
 #include "tests/unit/entries.h"
 #include "tests/unit/stores.h"
 #include "tests/unit/unit.h"

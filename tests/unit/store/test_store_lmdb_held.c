@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "proxy/store/store_lmdb.h"
 #include "proxy/store/store_lmdb_internal.h"
 
 #define COUNT(rows) (sizeof(rows) / sizeof((rows)[0]))

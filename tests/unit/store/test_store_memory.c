@@ -1,5 +1,6 @@
 /* Owns the cases of the memory store alone: what it counts, what the process takes, who stays.
  * Must not know: how entries are chosen (eviction.h says what a full store keeps to). */
+#include "proxy/store/store_memory.h"
 #include "tests/unit/entries.h"
 #include "tests/unit/stores.h"
 #include "tests/unit/unit.h"

@@ -1,5 +1,6 @@
 /* Owns the cases of the Redis store alone: a server that goes, hangs and comes again, passwords and prefixes.
  * Must not know: how entries stand in the server. */
+#include "proxy/store/store_redis.h"
 #include "tests/unit/entries.h"
 #include "tests/unit/redis_server.h"
 #include "tests/unit/unit.h"
