@@ -26,7 +26,6 @@ unit)
 short) line_bar=0 branch_bar=0 file_bar=0 folders="--filter $source/core/ --filter $source/proxy/" program=utfeed ;;
 *) line_bar=92 branch_bar=80 file_bar=92 folders="--filter $source/core/ --filter $source/proxy/" program=utfeed ;;
 esac
-grep -q avx512_vbmi2 /proc/cpuinfo || folders="$folders --exclude .*_avx512[.]c"
 cd "$build"
 [ -f Makefile ] || "$source/configure" CFLAGS="$flags" --enable-coverage >configure.log 2>&1 || { tail -n 5 configure.log; exit 1; }
 find . -name '*.gcda' -delete

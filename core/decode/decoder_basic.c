@@ -6,8 +6,6 @@
 const struct decoder_basic *decoder_basic(void)
 {
 #if defined(__x86_64__)
-	if (cpu_level() >= CPU_AVX512)
-		return &decoder_basic_avx512;
 	if (cpu_level() >= CPU_AVX2)
 		return &decoder_basic_avx2;
 #endif

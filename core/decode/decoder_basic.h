@@ -18,14 +18,11 @@ struct decoder_basic {
 	void (*utf16)(struct decoder_span *, bool big_endian);
 	/* Decodes a set whose table is `basic`. Returns how many bytes were holes. */
 	uint64_t (*single)(struct decoder_span *, const struct single_table *);
-	/* Decodes pairs of bytes that the plane knows, and ASCII between them, up to the first byte that is neither.
-	 * NULL: it would be no faster than the plain loop. */
-	void (*pairs)(struct decoder_span *, const struct double_plane *);
 };
 
 /* NULL: there is no such form for this processor. */
 const struct decoder_basic *decoder_basic(void);
 
-extern const struct decoder_basic decoder_basic_avx2, decoder_basic_avx512;
+extern const struct decoder_basic decoder_basic_avx2;
 
 #endif

@@ -3,7 +3,6 @@
  * Invariant: an ASCII byte is never swallowed by a bad lead before it (WHATWG sections 10 to 13: it is read again). */
 #include <errno.h>
 
-#include "core/decode/decoder_basic.h"
 #include "core/decode/decoder_impl.h"
 #include "core/decode/decoder_table.h"
 #include "core/text/utf8.h"
@@ -132,26 +131,9 @@ static bool read_other(struct decoder *d, struct decoder_span *s)
 	return true;
 }
 
-/* Decodes by blocks where the processor has such a form. Text with many other codes ends a block again and again, so
- * after a call that read less than BLOCK_LEAST bytes the next ONE_BY_ONE bytes are read one by one. */
-static void copy_blocks(const struct decoder_basic *basic, const struct double_plane *plane, struct decoder_span *s,
-    const uint8_t **from)
-{
-	enum { BLOCK_LEAST = 64, ONE_BY_ONE = 512 };
-	const uint8_t *start = s->in;
-
-	if (!basic || !basic->pairs || start < *from)
-		return;
-	basic->pairs(s, plane);
-	if (s->in - start < BLOCK_LEAST)
-		*from = span_left(s) > ONE_BY_ONE ? s->in + ONE_BY_ONE : s->in_end;
-}
-
 static void double_run(struct decoder *d, struct decoder_span *s)
 {
-	const struct decoder_basic *basic = decoder_basic();
 	const struct double_plane *plane = &d->u.double_table->pair;
-	const uint8_t *blocks_from = s->in;
 
 	while (span_goes_on(s)) {
 		if (*s->in < 0x80) {
@@ -162,7 +144,6 @@ static void double_run(struct decoder *d, struct decoder_span *s)
 			s->out += len;
 			continue;
 		}
-		copy_blocks(basic, plane, s, &blocks_from);
 		copy_pairs(plane, s);
 		if (!span_goes_on(s) || *s->in < 0x80)
 			continue;

@@ -1,6 +1,6 @@
 /* Owns finding the next byte that a repair must look at; see repair_scan.h.
  * It reads sixteen bytes at a time with the compiler's vectors, which become SSE2, NEON or plain words; more at a time
- * where the processor has AVX2 or AVX-512 (repair_scan_avx2.c, repair_scan_avx512.c). */
+ * where the processor has AVX2 (repair_scan_avx2.c). */
 #include "core/repair/repair_scan.h"
 
 #include <stdbool.h>
@@ -59,9 +59,7 @@ static size_t scan_portable(const uint8_t *in, size_t at, size_t len)
 size_t repair_scan_forbidden(const uint8_t *in, size_t at, size_t len)
 {
 #if defined(__x86_64__) || defined(__i386__)
-	if (cpu_level() >= CPU_AVX512)
-		at = repair_scan_avx512(in, at, len);
-	else if (cpu_level() >= CPU_AVX2)
+	if (cpu_level() >= CPU_AVX2)
 		at = repair_scan_avx2(in, at, len);
 #endif
 	return at < len && stops(in + at, len - at) ? at : scan_portable(in, at, len);
@@ -101,9 +99,7 @@ size_t repair_scan_marks(const uint8_t *in, size_t at, size_t len, uint64_t mask
 	size_t n = 0;
 
 #if defined(__x86_64__) || defined(__i386__)
-	if (cpu_level() >= CPU_AVX512)
-		n = repair_marks_avx512(in, at, len, masks);
-	else if (cpu_level() >= CPU_AVX2)
+	if (cpu_level() >= CPU_AVX2)
 		n = repair_marks_avx2(in, at, len, masks);
 #endif
 	for (at += n * REPAIR_BLOCK; n < REPAIR_BLOCKS && at + REPAIR_BLOCK <= len; n++, at += REPAIR_BLOCK)

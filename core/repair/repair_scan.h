@@ -20,11 +20,9 @@ size_t repair_scan_marks(const uint8_t *, size_t at, size_t len, uint64_t masks[
 /* These return the offset of a stop, or of the last bytes, which are fewer than two steps. Private to repair_scan*.c;
  * to be called only where cpu.h allows it. */
 size_t repair_scan_avx2(const uint8_t *, size_t at, size_t len);
-size_t repair_scan_avx512(const uint8_t *, size_t at, size_t len);
 
 /* The same for whole blocks. */
 size_t repair_marks_avx2(const uint8_t *, size_t at, size_t len, uint64_t masks[REPAIR_BLOCKS]);
-size_t repair_marks_avx512(const uint8_t *, size_t at, size_t len, uint64_t masks[REPAIR_BLOCKS]);
 
 /* The classes of bytes, a bit for each kind of stop: two neighbouring bytes are a stop where the entries of all their
  * halves have a bit in common. 1 and 2 are C0 controls by their high half, 4 is EF BF. */

@@ -8,11 +8,6 @@ static _Atomic enum cpu_level chosen = CPU_LEVELS;      /* CPU_LEVELS: not asked
 static enum cpu_level ask(void)
 {
 #if defined(__x86_64__) || defined(__i386__)
-	if (__builtin_cpu_supports("avx512vbmi2") && __builtin_cpu_supports("avx512vbmi") &&
-	    __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
-	    __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("popcnt") &&
-	    __builtin_cpu_supports("vpclmulqdq"))
-		return CPU_AVX512;
 	if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("popcnt"))
 		return CPU_AVX2;
 	if (__builtin_cpu_supports("ssse3"))

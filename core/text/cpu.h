@@ -10,8 +10,6 @@ enum cpu_level {
 #if defined(__x86_64__) || defined(__i386__)
 	CPU_SSSE3,
 	CPU_AVX2,
-	/* with BW, VL, VBMI, VBMI2 and VPCLMULQDQ: no processor that has these slows down for AVX-512 */
-	CPU_AVX512,
 #elif defined(__aarch64__)
 	CPU_NEON,               /* every arm64 processor has it */
 #endif

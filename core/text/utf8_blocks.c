@@ -57,7 +57,6 @@ static size_t (*const ways[CPU_LEVELS])(const uint8_t *, size_t len) = {
 #if defined(__x86_64__) || defined(__i386__)
 	[CPU_SSSE3] = utf8_blocks_ssse3,
 	[CPU_AVX2] = utf8_blocks_avx2,
-	[CPU_AVX512] = utf8_blocks_avx512,
 #elif defined(__aarch64__)
 	[CPU_NEON] = utf8_blocks_neon,
 #endif

@@ -18,6 +18,5 @@ size_t utf8_blocks_portable(const uint8_t *, size_t len);
 size_t utf8_blocks_neon(const uint8_t *, size_t len);
 size_t utf8_blocks_ssse3(const uint8_t *, size_t len);
 size_t utf8_blocks_avx2(const uint8_t *, size_t len);
-size_t utf8_blocks_avx512(const uint8_t *, size_t len);
 
 #endif
