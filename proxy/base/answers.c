@@ -9,7 +9,7 @@ const char *const answer_outcome_names[ANSWER_COUNT] = { ANSWER_OUTCOMES(LABEL_N
 const char *const answer_class_names[ANSWER_CLASSES] = { "none", "1xx", "2xx", "3xx", "4xx", "5xx" };
 #undef LABEL_NAME
 
-/* The place of a rule, which is the last one where no other is left. */
+/* The place of a rule. When all places are taken, it is the last one. */
 static struct answer_rule *answers_rule(struct answers *a, const char rule[ANSWER_RULE_MAX])
 {
 	unsigned n = atomic_load_explicit(&a->n_rules, memory_order_relaxed), i = 0;

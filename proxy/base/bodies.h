@@ -20,8 +20,8 @@ void bodies_gave(size_t bytes);
 void bodies_counted(size_t bytes);
 void bodies_uncounted(size_t bytes);
 size_t bodies_loose(void);             /* bytes that no budget counts */
-/* How many bytes a transfer may hold now, of the `most` that it may hold when there is room: all of them until half of
- * BODIES_LOOSE_MAX is in use, then less and less, but at least BODIES_LEAST. */
+/* How many bytes a transfer may hold now. It may hold `most` until half of BODIES_LOOSE_MAX is in use. Then the share
+ * shrinks, but not below BODIES_LEAST. */
 size_t bodies_share(size_t most);
 
 #endif

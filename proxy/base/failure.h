@@ -1,5 +1,5 @@
-/* Owns the ways in which a fetch can fail, and how each is told: status code, sentence, Proxy-Status token
- * (failure.def).
+/* Owns the ways in which a fetch can fail (failure.def). Each has a status code, a sentence for the client and a
+ * Proxy-Status token.
  * Must not know: who failed. Source: RFC 9209. */
 #ifndef UTFEED_PROXY_BASE_FAILURE_H
 #define UTFEED_PROXY_BASE_FAILURE_H
@@ -18,7 +18,7 @@ enum { FAILURE_DETAILS_MAX = 160 };
 
 struct failure {
 	enum failure_kind error;
-	char details[FAILURE_DETAILS_MAX];   /* printable ASCII without quotes or backslashes; "" for none */
+	char details[FAILURE_DETAILS_MAX]; /* printable ASCII without quotes or backslashes; "" for none */
 	unsigned retry_after_s;            /* for the answer's Retry-After; 0: none */
 	enum failure_kind before;          /* behind a pause: the failure that began it; NONE: a status did */
 	int received_status;               /* the status that began the pause; 0: none */

@@ -1,6 +1,6 @@
-/* Owns two hashes of bytes, the same on every machine: XXH64 for checksums, SipHash-1-3 for tables whose keys clients
- * and origins choose (one round a word and three at the end are enough: they never see a hash, only how long a lookup
- * takes).
+/* Owns two hashes of bytes, the same on every machine: XXH64 for checksums, and SipHash-1-3 for tables whose keys
+ * clients and origins choose. One round a word and three at the end are enough, because peers never see a hash. They
+ * see only how long a lookup takes.
  * Must not know: what is hashed. Sources: the xxHash specification 0.1.1; Aumasson and Bernstein, SipHash (2012). */
 #ifndef UTFEED_PROXY_BASE_HASH_H
 #define UTFEED_PROXY_BASE_HASH_H

@@ -130,35 +130,17 @@ static struct region_state region_state(const struct region *r)
 	return (struct region_state){ .used = r->used, .warm = r->warm, .gone = r->gone };
 }
 
-/* Files a region after something in it was given back: `before` tells how it was. Pages that are gone wait for their
- * region to be given back as a whole, unless there are too many of them. */
+/* Files a region after something in it was given back; `before` is its state before that. Gone pages wait until the
+ * whole region can be given back, unless there are too many of them. */
 static void region_changed(struct heap_state *h, struct region *r, const struct region_state *before)
 {
-	struct region_cooling cooling;
-
 	h->used -= before->used - r->used;
 	h->warm += r->warm - before->warm;
 	h->gone += r->gone - before->gone;
 	if (r->away)
 		return;
-	if (!r->used && r->gone) {
-		region_unlist(h, r);
-		region_leave(h, r);
-		pthread_mutex_unlock(&h->lock);
-		region_free(r);
-		pthread_mutex_lock(&h->lock);
-		return;
-	}
-	if (r->gone && h->gone > GONE_SPARE / region_page() && h->gone > h->used / GONE_SHARE) {
-		region_unlist(h, r);
-		region_cool_begin(&cooling, r);
-		pthread_mutex_unlock(&h->lock);
-		region_cool(&cooling);
-		pthread_mutex_lock(&h->lock);
-		h->gone -= r->gone;
-		h->warm -= region_cool_end(&cooling);
-		h->gone += r->gone;
-		region_list(h, r);
+	if (r->gone && (!r->used || (h->gone > GONE_SPARE / region_page() && h->gone > h->used / GONE_SHARE))) {
+		heap_cool(h, r);
 		return;
 	}
 	region_relist(h, r);
@@ -195,14 +177,9 @@ void heap_settle(void)
 	}
 }
 
-static struct heap_state *heap_for(enum heap which, size_t len)
-{
-	return &heaps[which == HEAP_KEPT && is_run(len) ? HEAP_LONG : which];
-}
-
 void *heap_take(enum heap which, size_t len)
 {
-	struct heap_state *h = heap_for(which, len);
+	struct heap_state *h = &heaps[which == HEAP_KEPT && is_run(len) ? HEAP_LONG : which];
 	void *at;
 
 	if (len > HEAP_MAX || (utfeed_heap_refuses && utfeed_heap_refuses()))
@@ -299,10 +276,20 @@ void heap_trim(void *at, size_t len)
 	pthread_mutex_unlock(&h->lock);
 }
 
-static void region_gather(struct heap_state *h, struct region *r)
+void heap_sent(void *at)
 {
-	bool moved = region_make_huge(r);
+	struct region *r = region_of(at);
+	struct heap_state *h = &heaps[r->owner];
+	bool first, moved;
 
+	if (region_is_sent(r, region_page_of(at)))
+		return;
+	pthread_mutex_lock(&h->lock);
+	first = region_sent(r, region_page_of(at));
+	pthread_mutex_unlock(&h->lock);
+	if (!first)
+		return;
+	moved = region_make_huge(r);
 	pthread_mutex_lock(&h->lock);
 	h->warm -= r->warm;
 	region_made_huge(r, moved);
@@ -310,21 +297,6 @@ static void region_gather(struct heap_state *h, struct region *r)
 	if (!r->away)
 		region_relist(h, r);
 	pthread_mutex_unlock(&h->lock);
-}
-
-void heap_sent(void *at)
-{
-	struct region *r = region_of(at);
-	struct heap_state *h = &heaps[r->owner];
-	bool first;
-
-	if (region_is_sent(r, region_page_of(at)))
-		return;
-	pthread_mutex_lock(&h->lock);
-	first = region_sent(r, region_page_of(at));
-	pthread_mutex_unlock(&h->lock);
-	if (first)
-		region_gather(h, r);
 }
 
 struct heap_sums heap_sums(void)

@@ -1,7 +1,7 @@
-/* Owns the memory of bodies on their way, and of what is stored: pieces cut from regions (region.h). Up to
+/* Owns the memory of bodies on their way and of stored responses, in pieces cut from regions (region.h). Up to
  * HEAP_BLOCK_MAX bytes a piece is a block among others of its size; a longer one is a run of whole pages, which
- * splice.h may send without a copy. What is given back is used again while its memory is still there, and goes back to
- * the system once it has not been needed for a while: in steps, and never by a walk over all of it.
+ * splice.h may send without a copy. A new piece takes memory that was given back before. Memory that nobody has needed
+ * for a while goes back to the system. This happens in steps; no step walks over all memory.
  * Must not know: objects, stores, loops. May be called on any thread.
  * Invariant: pages that the kernel may still be sending (heap_sent()) are never used for another piece. */
 #ifndef UTFEED_PROXY_BASE_HEAP_H
@@ -33,9 +33,9 @@ size_t heap_bytes_for(size_t len);
 /* Gives back what whole pages lie behind the first len bytes of a run of pages. */
 void heap_trim(void *, size_t len);
 /* To be called before the kernel gets references to pages of this run, but not while it is trimmed or given back. The
- * first time the system is asked to move the run's region into a huge page: to send a run in it the kernel takes one
- * reference where it takes one for each small page. Only what is read often is worth that, since it costs a few times
- * what filling small pages does. */
+ * first call asks the system to move the run's region into a huge page. To send a run, the kernel then takes one
+ * reference instead of one for each small page. The move costs a few times as much as to fill small pages, so it pays
+ * only for bodies that are read often. */
 void heap_sent(void *);
 
 /* Called every HEAP_REST_MS, by any number of threads, with the monotonic time: gives the system some of the memory
@@ -45,13 +45,13 @@ bool heap_rest(uint64_t now_ms);
 
 struct heap_sums {
 	size_t pieces;                 /* bytes of all pieces, as heap_bytes() tells */
-	size_t used;                   /* these, and what lies between them: blocks that are not in use */
+	size_t used;                   /* these, and the free blocks between them */
 	size_t spare;                  /* bytes of memory that no piece has */
-	size_t mapped;                 /* bytes of all regions, whether they have memory or not */
+	size_t mapped;                 /* bytes of all regions, with memory or not */
 };
 struct heap_sums heap_sums(void);
-/* Bytes of what is kept that lie between blocks in use, beyond what is usual: blocks of one size do not serve for those
- * of another, so that a few that stay, each alone among free ones, would hold many times their bytes. */
+/* The bytes of free blocks between stored blocks, beyond the usual share. A free block serves only pieces of its size,
+ * so a few blocks in use, each among free ones, would hold many times their bytes. */
 size_t heap_scattered(void);
 
 #endif

@@ -4,7 +4,8 @@
 
 #include <stdlib.h>
 
-/* The sizes of blocks: from the bound before on, steps of so many bytes. Memory lost to rounding is a few per cent. */
+/* The sizes of blocks: each band goes in steps from the bound of the band before. Rounding loses a few per cent of the
+ * memory. */
 static const struct band { uint32_t until, step; uint8_t first; } bands[] = {
 	{ 256, 16, 0 }, { 1024, 32, 16 }, { 4096, 64, 40 }, { 16384, 512, 88 }, { HEAP_BLOCK_MAX, 2048, 112 },
 };
@@ -64,18 +65,8 @@ static size_t slab_blocks(const struct heap_class *c, size_t size)
 	return blocks < most ? blocks : most;
 }
 
-/* Lets go of the lock while the system finds memory for all of the slab's pages, which costs less than to have each
- * fault. The slab of a class that is seldom used gets its memory block by block. */
-static void slab_fill(struct heap_state *h, const struct slab *s, size_t blocks)
-{
-	if (blocks <= SLAB_BLOCKS_MIN)
-		return;
-	pthread_mutex_unlock(&h->lock);
-	region_fill(s->start, s->pages);
-	pthread_mutex_lock(&h->lock);
-}
-
-/* May let go of the lock meanwhile. */
+/* Lets go of the lock while the system finds memory for all pages at once, which costs less than a fault for each page.
+ * The slab of a class that is seldom used gets its memory block by block. */
 static struct slab *slab_new(struct heap_state *h, unsigned class, size_t size)
 {
 	struct slab *s = malloc(sizeof *s);
@@ -91,7 +82,11 @@ static struct slab *slab_new(struct heap_state *h, unsigned class, size_t size)
 		free(s);
 		return NULL;
 	}
-	slab_fill(h, s, blocks);
+	if (blocks > SLAB_BLOCKS_MIN) {
+		pthread_mutex_unlock(&h->lock);
+		region_fill(s->start, pages);
+		pthread_mutex_lock(&h->lock);
+	}
 	s->capacity = (uint16_t)(pages * region_page() / size);
 	r = region_of(s->start);
 	for (unsigned i = 0; i < pages; i++)

@@ -46,11 +46,11 @@ struct heap_state {
 	struct heap_regions by_gain[REGION_PAGES_MAX / HEAP_COOL_STEP + 1];
 	size_t regions;
 	size_t used, warm, gone;       /* pages, as in struct region, of all regions */
-	size_t cut;                    /* of those used, pages that are cut into blocks */
+	size_t cut;                    /* used pages that are cut into blocks */
 	size_t blocks;                 /* bytes of blocks in use */
 	/* bytes that may be warm, and the share of the pages in use; 0: none */
 	size_t spare_max, spare_share;
-	size_t low;                    /* the least warm since the last rest */
+	size_t low;                    /* the fewest warm pages since the last rest */
 	size_t surplus;                /* pages that the rest is to give back */
 	uint64_t rested_ms;
 	struct heap_class classes[HEAP_CLASSES];
@@ -70,6 +70,9 @@ void region_leave(struct heap_state *, struct region *);
 /* heap_rest.c: files a region anew as one to be cooled, or not. */
 void region_file(struct heap_state *, struct region *);
 void region_unfile(struct region *);
+/* Gives back the memory of a region's holes and gone pages, or the whole region when it is empty and not the last one.
+ * Lets go of the lock meanwhile. Returns how many pages of holes lost their memory. */
+size_t heap_cool(struct heap_state *, struct region *);
 /* Gives memory back at once while more of it is warm than may be; lets go of the lock meanwhile. */
 void heap_limit(struct heap_state *);
 

@@ -52,8 +52,7 @@ static struct region *coolest(struct heap_state *h)
 	return NULL;
 }
 
-/* Lets go of the lock meanwhile. Returns how many pages of holes lost their memory. */
-static size_t cool(struct heap_state *h, struct region *r)
+size_t heap_cool(struct heap_state *h, struct region *r)
 {
 	struct region_cooling cooling;
 	size_t pages = r->warm;
@@ -84,10 +83,10 @@ void heap_limit(struct heap_state *h)
 	struct region *r;
 
 	while (h->warm > most && (r = coolest(h)))
-		cool(h, r);
+		heap_cool(h, r);
 }
 
-/* What was spare all the time since the last rest was not needed: half of it goes. */
+/* Pages that were spare all the time since the last rest were not needed: half of them go. */
 static bool rest(struct heap_state *h, uint64_t now_ms)
 {
 	size_t keep = KEEP_BYTES / region_page(), most = REST_BYTES / region_page(), gained = 0, wanted;
@@ -108,7 +107,7 @@ static bool rest(struct heap_state *h, uint64_t now_ms)
 
 		if (!r)
 			break;
-		gained += cool(h, r);
+		gained += heap_cool(h, r);
 	}
 	h->surplus = gained >= wanted && h->surplus > gained ? h->surplus - gained : 0;
 	h->low = h->warm < h->low ? h->warm : h->low;

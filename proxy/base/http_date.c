@@ -7,8 +7,8 @@
 
 static const char months[] = "JanFebMarAprMayJunJulAugSepOctNovDec", days[] = "SunMonTueWedThuFriSat";
 
-/* The three forms, character for character. D, H, N, S and Y are digits of day, hour, minute, second and year; M is the
- * month's name; W is a letter of the weekday's name (any letters), and "W-" a weekday in full and its hyphen. G and T
+/* The three forms, character for character. D, H, N, S and Y are digits of day, hour, minute, second and year. M is the
+ * month's name. W is a letter of the weekday's name (any letter), and "W-" a weekday in full and its hyphen. G and T
  * are these letters in any case; any other character stands for itself. */
 static const char *const forms[] = {
 	"WWW, DD MMM YYYY HH:NN:SS GMT",

@@ -9,7 +9,7 @@
 
 enum { HTTP_DATE_LEN = 29 };
 
-/* Seconds since the epoch; false: it is no date. A two-digit year more than 50 years ahead of `now` belongs to the
+/* Seconds since the epoch; false: it is not a date. A two-digit year more than 50 years ahead of `now` belongs to the
  * century before. */
 bool http_date_read(struct slice, int64_t now, int64_t *seconds);
 /* A date of the Gregorian calendar by GMT; month 0 is January. */

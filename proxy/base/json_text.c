@@ -47,7 +47,7 @@ static size_t plain_prefix(const uint8_t *text, size_t len)
 	return n;
 }
 
-/* Adds well-formed text and lowers *room by what it takes. False: there was no room for all of it. */
+/* Adds well-formed text and lowers *room by what it takes. False: it did not fit. */
 static bool add_valid(struct text *t, const uint8_t *text, size_t len, size_t *room)
 {
 	for (size_t at = 0, width; at < len; at += width) {

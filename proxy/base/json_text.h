@@ -1,8 +1,8 @@
 /* Owns strings of JSON (RFC 8259 section 7) in a struct text, for lines that are written by the thousand; json.h writes
  * whole documents to a stream.
  * Must not know: what is written.
- * Invariant: the string is valid JSON in UTF-8 whatever the bytes are: those that are not UTF-8 become U+FFFD, and
- * control characters (C0, DEL, C1) and those of unseen.h are escaped, so that no reader of lines sees two. */
+ * Invariant: the string is valid JSON in UTF-8 whatever the bytes are. Bytes that are not UTF-8 become U+FFFD. Control
+ * characters (C0, DEL, C1) and those of unseen.h are escaped, so that a reader of lines sees one line. */
 #ifndef UTFEED_PROXY_BASE_JSON_TEXT_H
 #define UTFEED_PROXY_BASE_JSON_TEXT_H
 

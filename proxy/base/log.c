@@ -26,13 +26,6 @@ void log_set_level(enum log_level level)
 	atomic_store_explicit(&log_threshold, level, memory_order_relaxed);
 }
 
-static int log_write_id(char *buf, size_t cap, const struct log_id *id)
-{
-	if (!id || !id->connection)
-		return 0;
-	return snprintf(buf, cap, "c%llu.%llu: ", (unsigned long long)id->connection, (unsigned long long)id->request);
-}
-
 static size_t log_add_hex(char *at, unsigned char c)
 {
 	static const char hex[] = "0123456789abcdef";
@@ -89,7 +82,9 @@ static void log_write(enum log_level level, const struct log_id *id, const char 
 	if (!log_is(level) && !listening)
 		return;
 	n = snprintf(line, sizeof line, "utfeed: %s: ", names[level]);
-	n += log_write_id(line + n, sizeof line - (size_t)n, id);
+	if (id && id->connection)
+		n += snprintf(line + n, sizeof line - (size_t)n, "c%llu.%llu: ", (unsigned long long)id->connection,
+		    (unsigned long long)id->request);
 	text = n;
 	m = vsnprintf(message, sizeof message, fmt, ap);
 	if (m > (int)sizeof message - 1)

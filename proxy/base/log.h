@@ -35,8 +35,8 @@ static inline bool log_is(enum log_level level)
 	return level <= atomic_load_explicit(&log_threshold, memory_order_relaxed);
 }
 
-/* What a line is about: a client connection of this process and a request on it, both counted from 1 and shown as
- * "c17.3". connection 0: the line is about neither. */
+/* A client connection of this process and a request on it, both counted from 1. A line about them shows "c17.3".
+ * connection 0: the line is about neither. */
 struct log_id { uint64_t connection, request; };
 
 /* Like log_line(), with "ID: " before the message. */

@@ -8,8 +8,8 @@
 
 enum {
 	KEEP_BYTES = 32 << 20,         /* free at the end of a heap, before malloc() gives it back by itself */
-	/* what is longer is mapped for its caller alone; of malloc()'s own bound, codecs' windows would be mapped anew
-	 * for each transfer */
+	/* A longer block is mapped for its caller alone. With malloc()'s own bound each transfer would map its codec's
+	 * window anew. */
 	ALONE_BYTES = 1 << 20,
 	FEW = 16, FEW_SHARE = 8,       /* so many requests are few, and so are an eighth of the most there were */
 	PEAK_SHARE = 64,               /* of which a part is forgotten each time */
@@ -46,8 +46,8 @@ bool malloc_rests(struct malloc_rest *r, uint64_t requests)
 	return rests;
 }
 
-/* malloc_trim() leaves what is free at the end of a thread's memory. free() of a long block gives that back where it is
- * more than the threshold, which is therefore low for this one block. */
+/* malloc_trim() does not give back free memory at the end of a thread's heap. free() of a long block does, if there is
+ * more than the threshold. So the threshold is low for this one block. */
 void malloc_give_back(void)
 {
 	void *volatile last;

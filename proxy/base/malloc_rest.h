@@ -1,7 +1,7 @@
-/* Owns when malloc() gives memory back to the system. Transfers are better off with memory that they need not fault in
- * anew each time, so it does so by itself only where a lot is free; the rest follows once few requests come.
- * malloc_trim() looks at all that is free, under the locks that malloc() takes: bodies and stored responses have memory
- * of their own (heap.h), so that there is little to look at. Must not know: whose memory it is. May be called on any
+/* Owns when malloc() gives memory back to the system. Transfers are faster with memory that they do not have to fault
+ * in anew each time. So malloc() gives memory back by itself only when a lot is free; the rest follows once few
+ * requests come. malloc_trim() looks at all free blocks, under the locks of malloc(). There are few, because bodies
+ * and stored responses have memory of their own (heap.h). Must not know: whose memory it is. May be called on any
  * thread. */
 #ifndef UTFEED_PROXY_BASE_MALLOC_REST_H
 #define UTFEED_PROXY_BASE_MALLOC_REST_H

@@ -18,7 +18,7 @@ struct hierarchy {
 static const struct hierarchy v1 = { "/sys/fs/cgroup/memory", { "memory.limit_in_bytes" } };
 static const struct hierarchy v2 = { "/sys/fs/cgroup", { "memory.max", "memory.high" } };
 
-/* The limit in a file; "max", or anything else that is no number, is no limit. */
+/* The limit in a file; "max", or anything else that is not a number, means no limit. */
 static uint64_t read_limit(const char *path)
 {
 	FILE *f = fopen(path, "re");

@@ -143,7 +143,7 @@ unsigned region_take(struct region *r, unsigned pages, unsigned *warm)
 	return best;
 }
 
-/* Makes a hole of pages that are no run any more, together with the holes on both sides. */
+/* Makes a hole of pages that were a run, together with the holes on both sides. */
 static void make_hole(struct region *r, unsigned first, unsigned pages)
 {
 	unsigned after = first + pages;
@@ -252,9 +252,9 @@ void region_cool_begin(struct region_cooling *c, struct region *r)
 	r->away = true;
 }
 
-/* Of a huge page that is in use in part the kernel keeps all the memory until it is short of it, unless it splits the
- * page, which MADV_FREE on a part of it makes it do (madvise(2)): that is what the last page is for. Where
- * transparent_hugepage/enabled is always any region may be in one. */
+/* The kernel keeps all the memory of a huge page, although a part was given back, until memory is short. It gives the
+ * part back at once if it splits the page first, and MADV_FREE on any small page of it makes it do so (madvise(2)). The
+ * last page of the region is there for that. With transparent_hugepage/enabled = always any region may be in one. */
 void region_cool(const struct region_cooling *c)
 {
 	struct region *r = c->region;

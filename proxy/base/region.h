@@ -1,5 +1,5 @@
-/* Owns the page map of a region: 2 MiB of memory, aligned to as much, which the system may back by one huge page, and
- * which runs of whole pages are taken from. Its first pages hold the map itself; its last page is never part of a run
+/* Owns the page map of a region: 2 MiB of memory, aligned to 2 MiB, so that the system may back it by one huge page.
+ * Callers take runs of whole pages from it. Its first pages hold the map itself; its last page is never part of a run
  * (region_cool()). Must not know: whose runs they are, locks.
  * Invariant: the pages behind the map are runs and holes without gaps, and no two holes touch. */
 #ifndef UTFEED_PROXY_BASE_REGION_H
@@ -48,8 +48,8 @@ unsigned region_room(void);            /* pages that a region has for runs */
 struct region *region_new(void);       /* NULL: out of memory */
 void region_free(struct region *);
 
-/* Takes a run of so many pages, from the smallest hole that has them, and returns its first page; 0: none has. Sets
- * *warm to how many of them had memory. */
+/* Takes a run from the smallest hole that is long enough, and returns its first page; 0: no hole is. Sets *warm to the
+ * number of its pages that had memory. */
 unsigned region_take(struct region *, unsigned pages, unsigned *warm);
 /* Gives a run back. */
 void region_give(struct region *, unsigned first);
@@ -67,8 +67,8 @@ bool region_sent(struct region *, unsigned first);
 bool region_make_huge(struct region *);
 void region_made_huge(struct region *, bool moved);
 
-/* Gives the system the memory of holes and of pages that are gone, in two steps: the first lists them, and of the
- * second nothing but the calls to the system may run beside what gives runs back. */
+/* Gives the memory of holes and of gone pages back to the system. region_cool_begin() lists them. region_cool() then
+ * calls the system, and needs no lock: other threads may give runs back meanwhile. */
 struct region_cooling {
 	struct region *region;
 	unsigned n;

@@ -78,21 +78,14 @@ double stats_quantile(enum stats_histogram id, const uint64_t counts[HISTOGRAM_B
 	return from;
 }
 
-static uint64_t stats_sum(struct stats *const *sets, size_t n, unsigned counter)
-{
-	uint64_t sum = 0;
-
-	for (size_t i = 0; i < n; i++)
-		sum += atomic_load_explicit(&sets[i]->value[counter], memory_order_relaxed);
-	return sum;
-}
-
 bool stats_number(const struct stats_row *r, struct stats *const *sets, size_t n, const struct stats_gauges *gauges,
     uint64_t *number)
 {
 	bool counted = r->kind == STATS_COUNTER;
 
-	*number = counted ? stats_sum(sets, n, r->id) : gauges->of[r->id].value;
+	*number = counted ? 0 : gauges->of[r->id].value;
+	for (size_t i = 0; counted && i < n; i++)
+		*number += stats_get(&sets[i]->value[r->id]);
 	return counted || gauges->of[r->id].known;
 }
 
@@ -105,21 +98,16 @@ void stats_print(FILE *f, struct stats *const *sets, size_t n, const struct stat
 			fprintf(f, "%s %llu\n", stats_rows[i].name, (unsigned long long)number);
 }
 
-static uint64_t stats_sum_route(const struct stats_of_route *sets, size_t n, size_t counter)
-{
-	uint64_t sum = 0;
-
-	for (size_t i = 0; i < n; i++)
-		sum += atomic_load_explicit(&sets[i].value[counter], memory_order_relaxed);
-	return sum;
-}
-
 void stats_route_sums(uint64_t sums[ROUTE_COUNT], const struct stats_of_route *sets, size_t n)
 {
 	uint64_t all = 0;
 
-	for (size_t c = 0; c < ROUTE_COUNT; c++)
-		all += sums[c] = stats_sum_route(sets, n, c);
+	for (size_t c = 0; c < ROUTE_COUNT; c++) {
+		sums[c] = 0;
+		for (size_t i = 0; i < n; i++)
+			sums[c] += stats_get(&sets[i].value[c]);
+		all += sums[c];
+	}
 	sums[ROUTE_REQUESTS] = all;
 }
 

@@ -61,13 +61,13 @@ static inline void stats_add(struct stats *s, enum stats_counter c, uint64_t n)
 
 /* Adds a value in the histogram's unit: microseconds or bytes. A histogram by nothing has ANSWER_NONE. */
 void stats_observe(struct stats *, enum stats_histogram, enum answer_outcome, uint64_t value);
-/* What n sets counted in a bucket, for that outcome. */
+/* The count of a bucket for that outcome, over n sets. */
 uint64_t stats_bucket(struct stats *const *sets, size_t n, enum stats_histogram, enum answer_outcome, size_t bucket);
 /* Keeps the longest. */
 void stats_longest_turn(struct stats *, uint64_t us);
 
-/* The value, in the histogram's unit, that so great a share of what was counted (0 to 1) is not above: as if those of a
- * bucket were spread evenly over it. 0: nothing was counted. What no bucket bounds counts as the greatest bound. */
+/* The quantile `share` (0 to 1) of the counted values, in the histogram's unit. It takes the values of a bucket to be
+ * spread evenly over it. Values above all bounds count as the greatest bound. 0: nothing was counted. */
 double stats_quantile(enum stats_histogram, const uint64_t counts[HISTOGRAM_BUCKETS + 1], double share);
 
 /* One worker's counters of one route, on a cache line of their own. A request counts once, as a hit or a miss, or in

@@ -52,7 +52,7 @@ static bool image_find(const struct image *i, uintptr_t value, char text[SYMBOL_
 {
 	const ElfW(Shdr) *table;
 
-	for (size_t n = 0; (table = image_section(i, n)) != NULL; n++) {
+	for (size_t n = 0; (table = image_section(i, n)); n++) {
 		const ElfW(Sym) *symbols = (const void *)(i->bytes + table->sh_offset);
 
 		if (table->sh_type != SHT_SYMTAB || !image_has(i, table->sh_offset, table->sh_size))

@@ -1,5 +1,5 @@
 /* Owns the names of this program's own functions, static ones too, as its file has them: for messages to developers.
- * Must not know: who asks. Invariant: a program without symbols has functions by number. */
+ * Must not know: what the names are for. Invariant: a program without symbols has functions by number. */
 #ifndef UTFEED_PROXY_BASE_SYMBOL_H
 #define UTFEED_PROXY_BASE_SYMBOL_H
 

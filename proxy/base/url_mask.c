@@ -112,8 +112,8 @@ static size_t authority_at(const char *text, size_t len)
 	return path && at == 1 && !has_password(text, len) ? len : at;
 }
 
-/* Whether text is a host with an optional port. Where a password has a '/' in it, text that looks like the authority
- * ends there, and it is no host. */
+/* Whether text is a host with an optional port. If a password has a '/' in it, the part that looks like the
+ * authority ends there, and it is not a host. */
 static bool is_host(const char *text, size_t len)
 {
 	char plain[URL_MAX_HOST + sizeof(":65535")];

@@ -11,8 +11,9 @@
 /* Whether text can contain user information at all; other text is shown as it is. */
 bool url_has_userinfo_sign(const char *text, size_t len);
 
-/* Copies as much of text as fits cap, terminated, with *** in the place of user information. text: a URL or HOST:PORT,
- * alone or behind the beginning of a request target ("/", "/?url="), percent-encoded or not. Returns the length. */
+/* Copies as much of text as fits cap, terminated, with *** in the place of user information. text is a URL or
+ * HOST:PORT, percent-encoded or not. The beginning of a request target ("/", "/?url=") may stand before it. Returns
+ * the length. */
 size_t url_mask(char *out, size_t cap, const char *text, size_t len);
 
 #endif

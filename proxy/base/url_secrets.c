@@ -152,7 +152,7 @@ bool url_has_secret_sign(const char *text, size_t len)
 size_t url_hide_secrets(char *out, size_t cap, const char *text, size_t len)
 {
 	struct shown to = { out, 0, cap };
-	const char *name = NULL;       /* NULL: what stands here is no name */
+	const char *name = NULL;       /* NULL: this is not a name */
 
 	for (size_t at = 0; at < len;) {
 		struct sign s = sign_at(text + at, len - at);

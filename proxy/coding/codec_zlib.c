@@ -18,7 +18,7 @@ enum { WINDOW_GZIP = 15 + 16, WINDOW_ZLIB = 15, WINDOW_RAW = -15 };
 struct codec_zlib {
 	z_stream z;
 	bool open, ended;
-	bool padding;                  /* gzip: the bytes after the last member are no member */
+	bool padding;                  /* gzip: the bytes after the last member are not a member */
 	unsigned held;                 /* deflate: bytes of the two-byte header seen so far */
 	uint8_t head[2];
 };
@@ -80,8 +80,8 @@ static enum codec_result zlib_inflate(struct codec_zlib *s, const uint8_t **in, 
 	}
 }
 
-/* A stream has one or more members (RFC 1952 section 2.2). Bytes after the last one that are no member are padding and
- * ignored, as by gzip(1). */
+/* A stream has one or more members (RFC 1952 section 2.2). Other bytes after the last one are padding and ignored, as
+ * by gzip(1). */
 static enum codec_result gzip_run(void *state, const uint8_t **in, size_t *in_len, uint8_t *out, size_t cap,
     size_t *written)
 {
@@ -200,24 +200,16 @@ const struct packer packer_zlib_6 = { zlib_open_6, zlib_write, zlib_close_packer
 /* Each block may bring tables that take some microseconds to make, and be ten bytes long. */
 enum { BLOCKS_MOST = 256 };
 
-static bool unpack_blocks(z_stream *z)
-{
-	int r = Z_OK;
-
-	/* the header counts as one */
-	for (unsigned left = BLOCKS_MOST + 1; left && r == Z_OK; left--)
-		r = inflate(z, Z_BLOCK);
-	return r == Z_STREAM_END && !z->avail_in && !z->avail_out;
-}
-
 bool gzip_unpack_blocks(const uint8_t *gzip, size_t len, uint8_t *text, size_t size)
 {
 	z_stream z = { .next_in = gzip, .avail_in = (unsigned)len, .next_out = text, .avail_out = (unsigned)size };
-	bool good;
+	int r = Z_OK;
 
 	if (len > UINT32_MAX || size > UINT32_MAX || inflateInit2(&z, WINDOW_GZIP) != Z_OK)
 		return false;
-	good = unpack_blocks(&z);
+	/* the header counts as one */
+	for (unsigned left = BLOCKS_MOST + 1; left && r == Z_OK; left--)
+		r = inflate(&z, Z_BLOCK);
 	inflateEnd(&z);
-	return good;
+	return r == Z_STREAM_END && !z.avail_in && !z.avail_out;
 }

@@ -63,8 +63,8 @@ static bool zstd_count(struct codec_zstd *s)
 	return true;
 }
 
-/* A stream has one or more frames (RFC 8878 section 3.1). Bytes after the last one that are no frame are padding and
- * ignored, as for gzip. */
+/* A stream has one or more frames (RFC 8878 section 3.1). Other bytes after the last one are padding and ignored, as
+ * for gzip. */
 static enum codec_result zstd_run(void *state, const uint8_t **in, size_t *in_len, uint8_t *out, size_t cap,
     size_t *written)
 {

@@ -7,8 +7,8 @@
 
 enum { LAYER_BYTES = 16 * 1024 };
 
-/* The work from one pause to the next, in units of a byte of output. A byte of input counts as more, because a few of
- * them can make a decoder build new tables, and so does each call of a decoder, because it may bring next to nothing
+/* The work from one pause to the next, in units of a byte of output. A byte of input counts as more, because a few
+ * bytes can make a decoder build new tables. So does each call of a decoder, because it may bring next to nothing
  * (empty members). In the worst cases known this takes two or three milliseconds. */
 enum { WORK_TURN = 128 * 1024, WORK_IN = 16, WORK_CALL = 64 };
 
@@ -235,16 +235,6 @@ bool content_coding_allows(const struct content_coding_limits *limits, uint64_t 
 	return !is_over(limits, in, out);
 }
 
-/* The room for output of layer 0: it ends with the first byte that is too many, so that it does not depend on how the
- * input was cut whether damage before that byte is found. */
-
-static size_t between_room(const struct content_coding *d)
-{
-	uint64_t left = d->limits.max + 1 - d->layers[0].out_bytes;
-
-	return d->limits.max && left < sizeof d->between ? (size_t)left : sizeof d->between;
-}
-
 static enum content_coding_result decode_two(struct content_coding *d, const uint8_t **in, size_t *in_len, uint8_t *out,
     size_t cap, size_t *written)
 {
@@ -252,7 +242,7 @@ static enum content_coding_result decode_two(struct content_coding *d, const uin
 
 	for (;;) {
 		const uint8_t *at = d->between + d->between_at;
-		size_t left = d->between_len - d->between_at, n;
+		size_t left = d->between_len - d->between_at, room = sizeof d->between, n;
 		enum content_coding_result r;
 
 		if (left || d->holds_output) {
@@ -266,7 +256,10 @@ static enum content_coding_result decode_two(struct content_coding *d, const uin
 		}
 		if (is_over(&d->limits, d->layers[0].in_bytes, d->layers[0].out_bytes))
 			return DECODE_TOO_LARGE;
-		r = layer_run(d, &d->layers[0], in, in_len, d->between, between_room(d), &d->between_len);
+		/* room for the first byte over the limit, too: damage before it is found however the input was cut */
+		if (d->limits.max && d->limits.max + 1 - d->layers[0].out_bytes < room)
+			room = (size_t)(d->limits.max + 1 - d->layers[0].out_bytes);
+		r = layer_run(d, &d->layers[0], in, in_len, d->between, room, &d->between_len);
 		d->between_at = 0;
 		if (r == DECODE_DAMAGED || r == DECODE_CROWDED || r == DECODE_NO_MEMORY)
 			return r;
@@ -278,8 +271,7 @@ static enum content_coding_result decode_two(struct content_coding *d, const uin
 }
 
 enum content_coding_result content_coding_run(struct content_coding *d, const uint8_t **in, size_t *in_len,
-    uint8_t *out, size_t cap,
-    size_t *written)
+    uint8_t *out, size_t cap, size_t *written)
 {
 	const struct layer *first = &d->layers[0], *last = &d->layers[d->n_layers - 1];
 	enum content_coding_result r = DECODE_PAUSE;

@@ -1,8 +1,8 @@
 /* Owns undoing content codings: the chain that a response's Content-Encoding names, with the limits that stop bombs.
  * Must not know: which library undoes a coding (codec.h), where bytes come from or go.
- * Invariant: the output does not depend on how the input was cut; a stream that stopped early is never taken for
- * complete; no layer of the chain produces more output from its input than the limits allow, and no call works for
- * longer than some milliseconds. */
+ * Invariants: the output does not depend on how the input was cut. A stream that stopped early is never taken for
+ * complete. No layer produces more output from its input than the limits allow. A call takes a few milliseconds at
+ * most. */
 #ifndef UTFEED_PROXY_CODING_CONTENT_CODING_H
 #define UTFEED_PROXY_CODING_CONTENT_CODING_H
 

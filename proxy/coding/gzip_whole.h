@@ -8,12 +8,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The bytes that a body says it unpacks to, if it is one plain member, a header of ten bytes without anything optional.
- * 0: none, or it is no such member. A liar may have written it. */
+/* The bytes that a body says it unpacks to, if it is one plain member with a header of ten bytes. 0: none, or it is not
+ * such a member. A liar may have written it. */
 size_t gzip_unpacked_size(const uint8_t *gzip, size_t len);
-/* Unpacks such a member. Where codec_gzip unpacks it, too, it unpacks it to the same bytes. False: it is damaged, has
- * other bytes behind it, is of another size or in very many blocks, or there is no memory for it; codec_gzip has the
- * word of it then. */
+/* Unpacks such a member, to the same bytes as codec_gzip does. False: it is damaged, has other bytes behind it, is of
+ * another size or in very many blocks, or memory ran out. codec_gzip has the last word then. */
 bool gzip_unpack(const uint8_t *gzip, size_t len, uint8_t *text, size_t size);
 
 /* The same for bodies of any length, by zlib (codec_zlib.c): gzip_unpack() chooses. */
