@@ -68,9 +68,9 @@ static inline uint64_t stats_get(const _Atomic uint64_t *value)
 	return atomic_load_explicit(value, memory_order_relaxed);
 }
 
-static inline void answers_add(struct answers *a, enum answer_way way, enum answer_outcome outcome, int status)
+static inline void answers_add(struct answers *answers, enum answer_way way, enum answer_outcome outcome, int status)
 {
-	stats_count(&a->by[way][outcome][status >= 100 && status < 600 ? status / 100 : 0], 1);
+	stats_count(&answers->by[way][outcome][status >= 100 && status < 600 ? status / 100 : 0], 1);
 }
 
 /* Adds the verdict's rule and charset. */

@@ -14,18 +14,18 @@ static const struct {
 #undef FAILURE
 };
 
-void failure_set(struct failure *f, enum failure_kind error, const char *fmt, ...)
+void failure_set(struct failure *failure, enum failure_kind error, const char *fmt, ...)
 {
 	va_list ap;
 
-	f->error = error;
-	f->retry_after_s = 0;
-	f->before = FAILURE_NONE;
-	f->received_status = 0;
+	failure->error = error;
+	failure->retry_after_s = 0;
+	failure->before = FAILURE_NONE;
+	failure->received_status = 0;
 	va_start(ap, fmt);
-	vsnprintf(f->details, sizeof f->details, fmt, ap);
+	vsnprintf(failure->details, sizeof failure->details, fmt, ap);
 	va_end(ap);
-	for (char *p = f->details; *p; p++)
+	for (char *p = failure->details; *p; p++)
 		if (*p < 0x20 || *p > 0x7e || *p == '"' || *p == '\\')
 			*p = '?';
 }
@@ -50,11 +50,11 @@ int failure_status(enum failure_kind e)
 	return failures[e].status;
 }
 
-int failure_answer_status(const struct failure *f)
+int failure_answer_status(const struct failure *failure)
 {
-	if (f->received_status >= 400)
-		return f->received_status;
-	return failure_status(f->before ? f->before : f->error);
+	if (failure->received_status >= 400)
+		return failure->received_status;
+	return failure_status(failure->before ? failure->before : failure->error);
 }
 
 const char *failure_cause(int status, enum failure_kind why, char room[FAILURE_CAUSE_MAX])

@@ -30,46 +30,46 @@ struct heap_state heaps[HEAP_COUNT] = {
 	    .spare_share = KEPT_SPARE_SHARE },
 };
 
-static unsigned hole_of(const struct region *r)
+static unsigned hole_of(const struct region *region)
 {
-	return r->used || r->gone ? r->largest : HEAP_EMPTY;
+	return region->used || region->gone ? region->largest : HEAP_EMPTY;
 }
 
-void region_list(struct heap_state *h, struct region *r)
+void region_list(struct heap_state *h, struct region *region)
 {
-	unsigned hole = hole_of(r);
+	unsigned hole = hole_of(region);
 
-	r->listed = (uint16_t)hole;
-	LIST_INSERT_HEAD(&h->by_hole[hole], r, link);
+	region->listed = (uint16_t)hole;
+	LIST_INSERT_HEAD(&h->by_hole[hole], region, link);
 	h->filled[hole / 64] |= (uint64_t)1 << hole % 64;
-	region_file(h, r);
+	region_file(h, region);
 }
 
-void region_unlist(struct heap_state *h, struct region *r)
+void region_unlist(struct heap_state *h, struct region *region)
 {
-	unsigned hole = r->listed;
+	unsigned hole = region->listed;
 
-	LIST_REMOVE(r, link);
+	LIST_REMOVE(region, link);
 	if (LIST_EMPTY(&h->by_hole[hole]))
 		h->filled[hole / 64] &= ~((uint64_t)1 << hole % 64);
-	region_unfile(r);
+	region_unfile(region);
 }
 
-void region_relist(struct heap_state *h, struct region *r)
+void region_relist(struct heap_state *h, struct region *region)
 {
-	if (hole_of(r) == r->listed) {
-		region_file(h, r);
+	if (hole_of(region) == region->listed) {
+		region_file(h, region);
 		return;
 	}
-	region_unlist(h, r);
-	region_list(h, r);
+	region_unlist(h, region);
+	region_list(h, region);
 }
 
-void region_leave(struct heap_state *h, struct region *r)
+void region_leave(struct heap_state *h, struct region *region)
 {
 	h->regions--;
-	h->warm -= r->warm;
-	h->gone -= r->gone;
+	h->warm -= region->warm;
+	h->gone -= region->gone;
 	if (h->warm < h->low)
 		h->low = h->warm;
 }
@@ -91,69 +91,70 @@ static struct region *region_with(struct heap_state *h, unsigned pages)
 /* Lets go of the lock meanwhile, since the system is asked for address space. */
 static struct region *region_add(struct heap_state *h)
 {
-	struct region *r;
+	struct region *region;
 
 	h->regions++;
 	pthread_mutex_unlock(&h->lock);
-	if ((r = region_new()))
-		r->owner = h->self;
+	if ((region = region_new()))
+		region->owner = h->self;
 	pthread_mutex_lock(&h->lock);
-	if (!r) {
+	if (!region) {
 		h->regions--;
 		return NULL;
 	}
-	h->warm += r->warm;
-	region_list(h, r);
-	return r;
+	h->warm += region->warm;
+	region_list(h, region);
+	return region;
 }
 
 void *run_take(struct heap_state *h, unsigned pages)
 {
-	struct region *r = region_with(h, pages);
+	struct region *region = region_with(h, pages);
 	unsigned first, warm = 0;
 
-	if (!r && !(r = region_add(h)))
+	if (!region && !(region = region_add(h)))
 		return NULL;
-	first = region_take(r, pages, &warm);
-	region_relist(h, r);
+	first = region_take(region, pages, &warm);
+	region_relist(h, region);
 	h->used += pages;
 	h->warm -= warm;
 	if (h->warm < h->low)
 		h->low = h->warm;
-	return region_at(r, first);
+	return region_at(region, first);
 }
 
 struct region_state { unsigned used, warm, gone; };
 
-static struct region_state region_state(const struct region *r)
+static struct region_state region_state(const struct region *region)
 {
-	return (struct region_state){ .used = r->used, .warm = r->warm, .gone = r->gone };
+	return (struct region_state){ .used = region->used, .warm = region->warm, .gone = region->gone };
 }
 
 /* Files a region after something in it was given back; `before` is its state before that. Gone pages wait until the
  * whole region can be given back, unless there are too many of them. */
-static void region_changed(struct heap_state *h, struct region *r, const struct region_state *before)
+static void region_changed(struct heap_state *h, struct region *region, const struct region_state *before)
 {
-	h->used -= before->used - r->used;
-	h->warm += r->warm - before->warm;
-	h->gone += r->gone - before->gone;
-	if (r->away)
+	h->used -= before->used - region->used;
+	h->warm += region->warm - before->warm;
+	h->gone += region->gone - before->gone;
+	if (region->away)
 		return;
-	if (r->gone && (!r->used || (h->gone > GONE_SPARE / region_page() && h->gone > h->used / GONE_SHARE))) {
-		heap_cool(h, r);
+	if (region->gone &&
+	    (!region->used || (h->gone > GONE_SPARE / region_page() && h->gone > h->used / GONE_SHARE))) {
+		heap_cool(h, region);
 		return;
 	}
-	region_relist(h, r);
+	region_relist(h, region);
 	heap_limit(h);
 }
 
 void run_give(struct heap_state *h, void *at)
 {
-	struct region *r = region_of(at);
-	struct region_state before = region_state(r);
+	struct region *region = region_of(at);
+	struct region_state before = region_state(region);
 
-	region_give(r, region_page_of(at));
-	region_changed(h, r, &before);
+	region_give(region, region_page_of(at));
+	region_changed(h, region, &before);
 }
 
 /* Whether the piece is a run of pages by itself. */
@@ -215,9 +216,9 @@ static bool is_block(const void *at)
 
 void heap_give(void *at)
 {
-	struct region *r;
+	struct region *region;
 	struct heap_state *h;
-	struct slab *s;
+	struct slab *slab;
 
 	if (!at)
 		return;
@@ -227,13 +228,13 @@ void heap_give(void *at)
 		return;
 	}
 #endif
-	r = region_of(at);
-	h = &heaps[r->owner];
+	region = region_of(at);
+	h = &heaps[region->owner];
 	pthread_mutex_lock(&h->lock);
-	if ((s = r->slab[region_page_of(at)])) {
-		block_give(h, s, at);
+	if ((slab = region->slab[region_page_of(at)])) {
+		block_give(h, slab, at);
 	} else {
-		ASAN_POISON_MEMORY_REGION(at, r->length[region_page_of(at)] * region_page());
+		ASAN_POISON_MEMORY_REGION(at, region->length[region_page_of(at)] * region_page());
 		run_give(h, at);
 	}
 	pthread_mutex_unlock(&h->lock);
@@ -242,15 +243,15 @@ void heap_give(void *at)
 /* Without the lock: what is looked at does not change while the piece is in use. */
 size_t heap_bytes(const void *at)
 {
-	struct region *r = region_of(at);
-	struct slab *s;
+	struct region *region = region_of(at);
+	struct slab *slab;
 
 #ifdef HEAP_CHECKED
 	if (is_block(at))
 		return block_size_for(__sanitizer_get_allocated_size(at));
 #endif
-	s = r->slab[region_page_of(at)];
-	return s ? s->size : r->length[region_page_of(at)] * region_page();
+	slab = region->slab[region_page_of(at)];
+	return slab ? slab->size : region->length[region_page_of(at)] * region_page();
 }
 
 size_t heap_bytes_for(size_t len)
@@ -260,42 +261,42 @@ size_t heap_bytes_for(size_t len)
 
 void heap_trim(void *at, size_t len)
 {
-	struct region *r = region_of(at);
-	struct heap_state *h = &heaps[r->owner];
+	struct region *region = region_of(at);
+	struct heap_state *h = &heaps[region->owner];
 	unsigned first = region_page_of(at), pages = pages_for(len ? len : 1);
 	struct region_state before;
 
-	assert(!r->slab[first]);
-	if (pages >= r->length[first])
+	assert(!region->slab[first]);
+	if (pages >= region->length[first])
 		return;
 	pthread_mutex_lock(&h->lock);
-	ASAN_POISON_MEMORY_REGION((char *)at + pages * region_page(), (r->length[first] - pages) * region_page());
-	before = region_state(r);
-	region_trim(r, first, pages);
-	region_changed(h, r, &before);
+	ASAN_POISON_MEMORY_REGION((char *)at + pages * region_page(), (region->length[first] - pages) * region_page());
+	before = region_state(region);
+	region_trim(region, first, pages);
+	region_changed(h, region, &before);
 	pthread_mutex_unlock(&h->lock);
 }
 
 void heap_sent(void *at)
 {
-	struct region *r = region_of(at);
-	struct heap_state *h = &heaps[r->owner];
+	struct region *region = region_of(at);
+	struct heap_state *h = &heaps[region->owner];
 	bool first, moved;
 
-	if (region_is_sent(r, region_page_of(at)))
+	if (region_is_sent(region, region_page_of(at)))
 		return;
 	pthread_mutex_lock(&h->lock);
-	first = region_sent(r, region_page_of(at));
+	first = region_sent(region, region_page_of(at));
 	pthread_mutex_unlock(&h->lock);
 	if (!first)
 		return;
-	moved = region_make_huge(r);
+	moved = region_make_huge(region);
 	pthread_mutex_lock(&h->lock);
-	h->warm -= r->warm;
-	region_made_huge(r, moved);
-	h->warm += r->warm;
-	if (!r->away)
-		region_relist(h, r);
+	h->warm -= region->warm;
+	region_made_huge(region, moved);
+	h->warm += region->warm;
+	if (!region->away)
+		region_relist(h, region);
 	pthread_mutex_unlock(&h->lock);
 }
 

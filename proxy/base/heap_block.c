@@ -18,16 +18,16 @@ enum {
 
 static const struct band *band_of(size_t len)
 {
-	const struct band *b = bands;
+	const struct band *band = bands;
 
-	while (len > b->until)
-		b++;
-	return b;
+	while (len > band->until)
+		band++;
+	return band;
 }
 
-static size_t size_in(const struct band *b, size_t len)
+static size_t size_in(const struct band *band, size_t len)
 {
-	return len ? (len + b->step - 1) / b->step * b->step : b->step;
+	return len ? (len + band->step - 1) / band->step * band->step : band->step;
 }
 
 size_t block_size_for(size_t len)
@@ -35,11 +35,11 @@ size_t block_size_for(size_t len)
 	return size_in(band_of(len), len);
 }
 
-static unsigned class_of(const struct band *b, size_t size)
+static unsigned class_of(const struct band *band, size_t size)
 {
-	size_t from = b == bands ? 0 : b[-1].until;
+	size_t from = band == bands ? 0 : band[-1].until;
 
-	return b->first + (unsigned)((size - from) / b->step) - 1;
+	return band->first + (unsigned)((size - from) / band->step) - 1;
 }
 
 /* How many pages a slab of that many blocks takes: a few more where less is lost at its end. */
@@ -56,9 +56,9 @@ static unsigned slab_pages(size_t size, size_t blocks)
 	return (unsigned)best;
 }
 
-static size_t slab_blocks(const struct heap_class *c, size_t size)
+static size_t slab_blocks(const struct heap_class *class, size_t size)
 {
-	size_t most = SLAB_BYTES_MAX / size, blocks = c->used / SLAB_SHARE;
+	size_t most = SLAB_BYTES_MAX / size, blocks = class->used / SLAB_SHARE;
 
 	most = most < SLAB_BLOCKS_MAX ? most : SLAB_BLOCKS_MAX;
 	blocks = blocks > SLAB_BLOCKS_MIN ? blocks : SLAB_BLOCKS_MIN;
@@ -69,94 +69,94 @@ static size_t slab_blocks(const struct heap_class *c, size_t size)
  * The slab of a class that is seldom used gets its memory block by block. */
 static struct slab *slab_new(struct heap_state *h, unsigned class, size_t size)
 {
-	struct slab *s = malloc(sizeof *s);
+	struct slab *slab = malloc(sizeof *slab);
 	size_t blocks = slab_blocks(&h->classes[class], size);
 	unsigned pages = slab_pages(size, blocks);
-	struct region *r;
+	struct region *region;
 
-	if (!s)
+	if (!slab)
 		return NULL;
-	*s = (struct slab){ .start = run_take(h, pages), .size = (uint32_t)size, .pages = (uint16_t)pages,
+	*slab = (struct slab){ .start = run_take(h, pages), .size = (uint32_t)size, .pages = (uint16_t)pages,
 		.class = (uint8_t)class };
-	if (!s->start) {
-		free(s);
+	if (!slab->start) {
+		free(slab);
 		return NULL;
 	}
 	if (blocks > SLAB_BLOCKS_MIN) {
 		pthread_mutex_unlock(&h->lock);
-		region_fill(s->start, pages);
+		region_fill(slab->start, pages);
 		pthread_mutex_lock(&h->lock);
 	}
-	s->capacity = (uint16_t)(pages * region_page() / size);
-	r = region_of(s->start);
+	slab->capacity = (uint16_t)(pages * region_page() / size);
+	region = region_of(slab->start);
 	for (unsigned i = 0; i < pages; i++)
-		r->slab[region_page_of(s->start) + i] = s;
+		region->slab[region_page_of(slab->start) + i] = slab;
 	h->cut += pages;
-	LIST_INSERT_HEAD(&h->classes[class].open, s, link);
-	return s;
+	LIST_INSERT_HEAD(&h->classes[class].open, slab, link);
+	return slab;
 }
 
-static void slab_free(struct heap_state *h, struct slab *s)
+static void slab_free(struct heap_state *h, struct slab *slab)
 {
-	struct region *r = region_of(s->start);
+	struct region *region = region_of(slab->start);
 
-	LIST_REMOVE(s, link);
-	for (unsigned i = 0; i < s->pages; i++)
-		r->slab[region_page_of(s->start) + i] = NULL;
-	h->cut -= s->pages;
-	run_give(h, s->start);
-	free(s);
+	LIST_REMOVE(slab, link);
+	for (unsigned i = 0; i < slab->pages; i++)
+		region->slab[region_page_of(slab->start) + i] = NULL;
+	h->cut -= slab->pages;
+	run_give(h, slab->start);
+	free(slab);
 }
 
 void *block_take(struct heap_state *h, size_t len)
 {
-	const struct band *b = band_of(len);
-	size_t size = size_in(b, len);
-	unsigned class = class_of(b, size);
-	struct heap_class *c = &h->classes[class];
-	struct slab *s = LIST_FIRST(&c->open);
+	const struct band *band = band_of(len);
+	size_t size = size_in(band, len);
+	unsigned number = class_of(band, size);
+	struct heap_class *class = &h->classes[number];
+	struct slab *slab = LIST_FIRST(&class->open);
 	void *at;
 
-	if (!s && !(s = slab_new(h, class, size)))
+	if (!slab && !(slab = slab_new(h, number, size)))
 		return NULL;
-	if ((at = s->free))
-		s->free = *(void **)at;
+	if ((at = slab->free))
+		slab->free = *(void **)at;
 	else
-		at = s->start + (size_t)s->fresh++ * s->size;
-	if (c->empty == s)
-		c->empty = NULL;
-	c->used++;
-	h->blocks += s->size;
-	if (++s->used == s->capacity)
-		LIST_REMOVE(s, link);
+		at = slab->start + (size_t)slab->fresh++ * slab->size;
+	if (class->empty == slab)
+		class->empty = NULL;
+	class->used++;
+	h->blocks += slab->size;
+	if (++slab->used == slab->capacity)
+		LIST_REMOVE(slab, link);
 	return at;
 }
 
-void block_give(struct heap_state *h, struct slab *s, void *at)
+void block_give(struct heap_state *h, struct slab *slab, void *at)
 {
-	struct heap_class *c = &h->classes[s->class];
+	struct heap_class *class = &h->classes[slab->class];
 
-	*(void **)at = s->free;
-	s->free = at;
-	c->used--;
-	h->blocks -= s->size;
-	if (s->used-- == s->capacity)
-		LIST_INSERT_HEAD(&c->open, s, link);
-	if (s->used)
+	*(void **)at = slab->free;
+	slab->free = at;
+	class->used--;
+	h->blocks -= slab->size;
+	if (slab->used-- == slab->capacity)
+		LIST_INSERT_HEAD(&class->open, slab, link);
+	if (slab->used)
 		return;
-	if (c->empty)
-		slab_free(h, s);
+	if (class->empty)
+		slab_free(h, slab);
 	else
-		c->empty = s;
+		class->empty = slab;
 }
 
 void blocks_settle(struct heap_state *h)
 {
 	for (size_t i = 0; i < HEAP_CLASSES; i++) {
-		struct slab *s = h->classes[i].empty;
+		struct slab *slab = h->classes[i].empty;
 
 		h->classes[i].empty = NULL;
-		if (s)
-			slab_free(h, s);
+		if (slab)
+			slab_free(h, slab);
 	}
 }

@@ -9,81 +9,81 @@ enum {
 };
 
 /* The last region stays for what comes next, without its memory. */
-static bool may_leave(const struct heap_state *h, const struct region *r)
+static bool may_leave(const struct heap_state *h, const struct region *region)
 {
-	return !r->used && h->regions > 1;
+	return !region->used && h->regions > 1;
 }
 
-static bool has_gain(const struct region *r)
+static bool has_gain(const struct region *region)
 {
-	return r->warm + r->gone >= (r->huge ? region_room() / HUGE_GAIN_SHARE : 1);
+	return region->warm + region->gone >= (region->huge ? region_room() / HUGE_GAIN_SHARE : 1);
 }
 
-void region_unfile(struct region *r)
+void region_unfile(struct region *region)
 {
-	if (r->cool)
-		LIST_REMOVE(r, cool_link);
-	r->cool = 0;
+	if (region->cool)
+		LIST_REMOVE(region, cool_link);
+	region->cool = 0;
 }
 
 /* One without runs is filed whether it may leave or not, which depends on the others. */
-void region_file(struct heap_state *h, struct region *r)
+void region_file(struct heap_state *h, struct region *region)
 {
-	unsigned cool = !r->used || has_gain(r) ? r->listed / HEAP_COOL_STEP + 1 : 0;
+	unsigned cool = !region->used || has_gain(region) ? region->listed / HEAP_COOL_STEP + 1 : 0;
 
-	if (cool == r->cool)
+	if (cool == region->cool)
 		return;
-	region_unfile(r);
-	if (!(r->cool = (uint8_t)cool))
+	region_unfile(region);
+	if (!(region->cool = (uint8_t)cool))
 		return;
-	LIST_INSERT_HEAD(&h->by_gain[cool - 1], r, cool_link);
+	LIST_INSERT_HEAD(&h->by_gain[cool - 1], region, cool_link);
 }
 
 /* The region from which most is to be gained at least cost; NULL: none is worth it. At most one is passed over, the
  * only region that there is. */
 static struct region *coolest(struct heap_state *h)
 {
-	struct region *r;
+	struct region *region;
 
 	for (size_t i = sizeof h->by_gain / sizeof *h->by_gain; i--;)
-		LIST_FOREACH(r, &h->by_gain[i], cool_link)
-			if (may_leave(h, r) || has_gain(r))
-				return r;
+		LIST_FOREACH(region, &h->by_gain[i], cool_link)
+			if (may_leave(h, region) || has_gain(region))
+				return region;
 	return NULL;
 }
 
-size_t heap_cool(struct heap_state *h, struct region *r)
+size_t heap_cool(struct heap_state *h, struct region *region)
 {
 	struct region_cooling cooling;
-	size_t pages = r->warm;
+	size_t pages = region->warm;
 
-	region_unlist(h, r);
-	if (may_leave(h, r)) {
-		region_leave(h, r);
+	region_unlist(h, region);
+	if (may_leave(h, region)) {
+		region_leave(h, region);
 		pthread_mutex_unlock(&h->lock);
-		region_free(r);
+		region_free(region);
 		pthread_mutex_lock(&h->lock);
 		return pages ? pages : 1;
 	}
-	region_cool_begin(&cooling, r);
+	region_cool_begin(&cooling, region);
 	pthread_mutex_unlock(&h->lock);
 	region_cool(&cooling);
 	pthread_mutex_lock(&h->lock);
-	h->gone -= r->gone;
+	h->gone -= region->gone;
 	pages = region_cool_end(&cooling);
 	h->warm -= pages;
-	h->gone += r->gone;
-	region_list(h, r);
+	h->gone += region->gone;
+	region_list(h, region);
 	return pages;
 }
 
 void heap_limit(struct heap_state *h)
 {
 	size_t most = h->spare_max / region_page() + (h->spare_share ? h->used / h->spare_share : 0);
-	struct region *r;
+	struct region *region;
 
-	while (h->warm > most && (r = coolest(h)))
-		heap_cool(h, r);
+	while (h->warm > most && (region = coolest(h)))
+		heap_cool(h, region);
 }
 
 /* Pages that were spare all the time since the last rest were not needed: half of them go. */
@@ -103,11 +103,11 @@ static bool rest(struct heap_state *h, uint64_t now_ms)
 	}
 	wanted = h->surplus < most ? h->surplus : most;
 	while (gained < wanted) {
-		struct region *r = coolest(h);
+		struct region *region = coolest(h);
 
-		if (!r)
+		if (!region)
 			break;
-		gained += heap_cool(h, r);
+		gained += heap_cool(h, region);
 	}
 	h->surplus = gained >= wanted && h->surplus > gained ? h->surplus - gained : 0;
 	h->low = h->warm < h->low ? h->warm : h->low;

@@ -10,10 +10,10 @@
 /* At the start of the block. */
 struct home { atomic_uint things; };
 
-static inline void home_leave(struct home *h)
+static inline void home_leave(struct home *home)
 {
-	if (atomic_fetch_sub_explicit(&h->things, 1, memory_order_acq_rel) == 1)
-		heap_give(h);
+	if (atomic_fetch_sub_explicit(&home->things, 1, memory_order_acq_rel) == 1)
+		heap_give(home);
 }
 
 #endif

@@ -64,7 +64,7 @@ static size_t date_weekday(struct slice s, size_t at)
 }
 
 /* Whether the character at s.at[at] is what the form asks for, other than a weekday in full. */
-static bool date_take(struct date_fields *d, const char *form, struct slice s, size_t at)
+static bool date_take(struct date_fields *date, const char *form, struct slice s, size_t at)
 {
 	char c = s.at[at];
 
@@ -72,16 +72,16 @@ static bool date_take(struct date_fields *d, const char *form, struct slice s, s
 	case 'W':
 		return letter(c);
 	case 'D':
-		return date_digit(form, c, &d->parts.day);
+		return date_digit(form, c, &date->parts.day);
 	case 'H':
-		return date_digit(form, c, &d->parts.hour);
+		return date_digit(form, c, &date->parts.hour);
 	case 'N':
-		return date_digit(form, c, &d->parts.minute);
+		return date_digit(form, c, &date->parts.minute);
 	case 'S':
-		return date_digit(form, c, &d->parts.second);
+		return date_digit(form, c, &date->parts.second);
 	case 'Y':
-		d->year_digits++;
-		return date_digit(form, c, &d->parts.year);
+		date->year_digits++;
+		return date_digit(form, c, &date->parts.year);
 	case 'G':
 	case 'T':
 		return (c | 0x20) == (*form | 0x20);
@@ -89,24 +89,24 @@ static bool date_take(struct date_fields *d, const char *form, struct slice s, s
 		if (form[-1] == 'G')
 			return (c | 0x20) == 'm';
 		return form[1] != 'M' || form[2] != 'M' ||
-		    (s.len - at >= 3 && (d->parts.month = http_date_month(s.at + at)) >= 0);
+		    (s.len - at >= 3 && (date->parts.month = http_date_month(s.at + at)) >= 0);
 	default:
 		return c == *form;
 	}
 }
 
-static bool date_match(struct slice s, const char *form, struct date_fields *d)
+static bool date_match(struct slice s, const char *form, struct date_fields *date)
 {
 	size_t at = 0, n;
 
-	*d = (struct date_fields){ .parts.month = -1 };
+	*date = (struct date_fields){ .parts.month = -1 };
 	for (; *form; form++) {
 		if (form[0] == 'W' && form[1] == '-') {
 			if (!(n = date_weekday(s, at)))
 				return false;
 			at += n;
 			form++;
-		} else if (at == s.len || !date_take(d, form, s, at++))
+		} else if (at == s.len || !date_take(date, form, s, at++))
 			return false;
 	}
 	return at == s.len;
@@ -129,12 +129,14 @@ static int date_month_days(int year, int month)
 }
 
 /* A leap second counts as the next second. */
-bool http_date_make(const struct http_date_parts *d, int64_t *seconds)
+bool http_date_make(const struct http_date_parts *date, int64_t *seconds)
 {
-	if (d->year < 1601 || d->month < 0 || d->month > 11 || d->day < 1 ||
-	    d->day > date_month_days(d->year, d->month) || d->hour > 23 || d->minute > 59 || d->second > 60)
+	if (date->year < 1601 || date->month < 0 || date->month > 11 || date->day < 1 ||
+	    date->day > date_month_days(date->year, date->month) || date->hour > 23 || date->minute > 59 ||
+	    date->second > 60)
 		return false;
-	*seconds = date_days(d->year, d->month, d->day) * 86400 + d->hour * 3600 + d->minute * 60 + d->second;
+	*seconds = date_days(date->year, date->month, date->day) * 86400 + date->hour * 3600 + date->minute * 60 +
+	    date->second;
 	return true;
 }
 

@@ -32,17 +32,17 @@ void malloc_settle(void)
 	mallopt(M_MMAP_THRESHOLD, ALONE_BYTES);
 }
 
-bool malloc_rests(struct malloc_rest *r, uint64_t requests)
+bool malloc_rests(struct malloc_rest *rest, uint64_t requests)
 {
-	bool busy = requests > FEW && requests > r->peak / FEW_SHARE, rests;
+	bool busy = requests > FEW && requests > rest->peak / FEW_SHARE, rests;
 
 	if (busy)
 		atomic_store_explicit(&busy_until_s, now_s() + QUIET_S, memory_order_relaxed);
-	r->owed |= busy;
-	r->peak -= (r->peak + PEAK_SHARE - 1) / PEAK_SHARE;
-	r->peak = requests > r->peak ? requests : r->peak;
-	rests = r->owed && now_s() > atomic_load_explicit(&busy_until_s, memory_order_relaxed);
-	r->owed &= !rests;
+	rest->owed |= busy;
+	rest->peak -= (rest->peak + PEAK_SHARE - 1) / PEAK_SHARE;
+	rest->peak = requests > rest->peak ? requests : rest->peak;
+	rests = rest->owed && now_s() > atomic_load_explicit(&busy_until_s, memory_order_relaxed);
+	rest->owed &= !rests;
 	return rests;
 }
 

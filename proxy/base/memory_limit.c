@@ -39,14 +39,14 @@ static uint64_t least(uint64_t a, uint64_t b)
 
 /* The lowest limit of the group and of all groups above it. In a container its own group may be the only one that can
  * be seen. */
-static uint64_t limit_of(const char *root, const struct hierarchy *h, char *group)
+static uint64_t limit_of(const char *root, const struct hierarchy *tree, char *group)
 {
 	uint64_t limit = UINT64_MAX;
 	char path[PATH_MAX], *end;
 
 	for (;;) {
-		for (size_t i = 0; i < sizeof h->files / sizeof *h->files && h->files[i]; i++)
-			if (snprintf(path, sizeof path, "%s%s%s/%s", root, h->mount, group, h->files[i]) <
+		for (size_t i = 0; i < sizeof tree->files / sizeof *tree->files && tree->files[i]; i++)
+			if (snprintf(path, sizeof path, "%s%s%s/%s", root, tree->mount, group, tree->files[i]) <
 			    (int)sizeof path)
 				limit = least(limit, read_limit(path));
 		if (!(end = strrchr(group, '/')))

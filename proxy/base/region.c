@@ -78,215 +78,215 @@ static void *map_aligned(void)
 	return at + before;
 }
 
-static enum region_kind kind_of(const struct region *r, unsigned page)
+static enum region_kind kind_of(const struct region *region, unsigned page)
 {
-	return (enum region_kind)atomic_load_explicit(&r->kind[page], memory_order_relaxed);
+	return (enum region_kind)atomic_load_explicit(&region->kind[page], memory_order_relaxed);
 }
 
-static void set_kind(struct region *r, unsigned page, enum region_kind kind)
+static void set_kind(struct region *region, unsigned page, enum region_kind kind)
 {
-	atomic_store_explicit(&r->kind[page], (uint8_t)kind, memory_order_relaxed);
+	atomic_store_explicit(&region->kind[page], (uint8_t)kind, memory_order_relaxed);
 }
 
-static void set_span(struct region *r, unsigned first, unsigned pages, enum region_kind kind)
+static void set_span(struct region *region, unsigned first, unsigned pages, enum region_kind kind)
 {
-	r->length[first] = r->length[first + pages - 1] = (uint16_t)pages;
-	set_kind(r, first, kind);
+	region->length[first] = region->length[first + pages - 1] = (uint16_t)pages;
+	set_kind(region, first, kind);
 }
 
 struct region *region_new(void)
 {
-	struct region *r = map_aligned();
+	struct region *region = map_aligned();
 
-	if (!r)
+	if (!region)
 		return NULL;
-	r->largest = region_room();
-	set_span(r, own_pages(), region_room(), REGION_HOLE);
-	return r;
+	region->largest = region_room();
+	set_span(region, own_pages(), region_room(), REGION_HOLE);
+	return region;
 }
 
-void region_free(struct region *r)
+void region_free(struct region *region)
 {
-	ASAN_UNPOISON_MEMORY_REGION(r, REGION_BYTES);  /* somebody else's may be mapped there next */
-	munmap(r, REGION_BYTES);
+	ASAN_UNPOISON_MEMORY_REGION(region, REGION_BYTES);  /* somebody else's may be mapped there next */
+	munmap(region, REGION_BYTES);
 }
 
-static void find_largest(struct region *r)
+static void find_largest(struct region *region)
 {
-	r->largest = 0;
-	for (unsigned at = own_pages(); at < end_page(); at += r->length[at])
-		if (kind_of(r, at) == REGION_HOLE && r->length[at] > r->largest)
-			r->largest = r->length[at];
+	region->largest = 0;
+	for (unsigned at = own_pages(); at < end_page(); at += region->length[at])
+		if (kind_of(region, at) == REGION_HOLE && region->length[at] > region->largest)
+			region->largest = region->length[at];
 }
 
-unsigned region_take(struct region *r, unsigned pages, unsigned *warm)
+unsigned region_take(struct region *region, unsigned pages, unsigned *warm)
 {
 	unsigned best = 0, length;
 
-	for (unsigned at = own_pages(); at < end_page(); at += r->length[at])
-		if (kind_of(r, at) == REGION_HOLE && r->length[at] >= pages &&
-		    (!best || r->length[at] < r->length[best]))
+	for (unsigned at = own_pages(); at < end_page(); at += region->length[at])
+		if (kind_of(region, at) == REGION_HOLE && region->length[at] >= pages &&
+		    (!best || region->length[at] < region->length[best]))
 			best = at;
 	if (!best)
 		return 0;
-	length = r->length[best];
-	set_span(r, best, pages, REGION_RUN);
+	length = region->length[best];
+	set_span(region, best, pages, REGION_RUN);
 	if (length > pages)
-		set_span(r, best + pages, length - pages, REGION_HOLE);
+		set_span(region, best + pages, length - pages, REGION_HOLE);
 	*warm = 0;
 	for (unsigned i = best; i < best + pages; i++)
-		*warm += r->is_warm[i];
-	r->warm -= *warm;
-	r->used += pages;
-	if (length == r->largest)
-		find_largest(r);
+		*warm += region->is_warm[i];
+	region->warm -= *warm;
+	region->used += pages;
+	if (length == region->largest)
+		find_largest(region);
 	return best;
 }
 
 /* Makes a hole of pages that were a run, together with the holes on both sides. */
-static void make_hole(struct region *r, unsigned first, unsigned pages)
+static void make_hole(struct region *region, unsigned first, unsigned pages)
 {
 	unsigned after = first + pages;
 
-	if (after < end_page() && kind_of(r, after) == REGION_HOLE)
-		pages += r->length[after];
+	if (after < end_page() && kind_of(region, after) == REGION_HOLE)
+		pages += region->length[after];
 	if (first > own_pages()) {
-		unsigned before = first - r->length[first - 1];
+		unsigned before = first - region->length[first - 1];
 
-		if (kind_of(r, before) == REGION_HOLE) {
-			pages += r->length[before];
+		if (kind_of(region, before) == REGION_HOLE) {
+			pages += region->length[before];
 			first = before;
 		}
 	}
-	set_span(r, first, pages, REGION_HOLE);
-	if (pages > r->largest)
-		r->largest = pages;
+	set_span(region, first, pages, REGION_HOLE);
+	if (pages > region->largest)
+		region->largest = pages;
 }
 
-static void set_warm(struct region *r, unsigned first, unsigned pages, bool warm)
+static void set_warm(struct region *region, unsigned first, unsigned pages, bool warm)
 {
 	for (unsigned i = first; i < first + pages; i++)
-		r->is_warm[i] = warm;
+		region->is_warm[i] = warm;
 }
 
-void region_give(struct region *r, unsigned first)
+void region_give(struct region *region, unsigned first)
 {
-	unsigned pages = r->length[first];
+	unsigned pages = region->length[first];
 
-	assert(kind_of(r, first) == REGION_RUN || kind_of(r, first) == REGION_SENT);
-	r->used -= pages;
-	if (kind_of(r, first) == REGION_SENT) {
-		set_kind(r, first, REGION_GONE);
-		r->gone += pages;
+	assert(kind_of(region, first) == REGION_RUN || kind_of(region, first) == REGION_SENT);
+	region->used -= pages;
+	if (kind_of(region, first) == REGION_SENT) {
+		set_kind(region, first, REGION_GONE);
+		region->gone += pages;
 		return;
 	}
-	set_warm(r, first, pages, true);
-	r->warm += pages;
-	make_hole(r, first, pages);
+	set_warm(region, first, pages, true);
+	region->warm += pages;
+	make_hole(region, first, pages);
 }
 
-void region_trim(struct region *r, unsigned first, unsigned pages)
+void region_trim(struct region *region, unsigned first, unsigned pages)
 {
-	unsigned rest = r->length[first] - pages;
-	enum region_kind kind = kind_of(r, first);
+	unsigned rest = region->length[first] - pages;
+	enum region_kind kind = kind_of(region, first);
 
 	if (!rest)
 		return;
-	set_span(r, first, pages, kind);
-	set_span(r, first + pages, rest, kind);
-	region_give(r, first + pages);
+	set_span(region, first, pages, kind);
+	set_span(region, first + pages, rest, kind);
+	region_give(region, first + pages);
 }
 
 void region_fill(void *at, unsigned pages)
 {
-	struct region *r = region_of(at);
+	struct region *region = region_of(at);
 	unsigned first = region_page_of(at), from = first;
 
-	while (from < first + pages && r->is_warm[from])
+	while (from < first + pages && region->is_warm[from])
 		from++;
 	if (from < first + pages)
-		madvise(region_at(r, from), (first + pages - from) * region_page(), MADV_POPULATE_WRITE);
+		madvise(region_at(region, from), (first + pages - from) * region_page(), MADV_POPULATE_WRITE);
 }
 
-bool region_is_sent(const struct region *r, unsigned first)
+bool region_is_sent(const struct region *region, unsigned first)
 {
-	return kind_of(r, first) == REGION_SENT;
+	return kind_of(region, first) == REGION_SENT;
 }
 
-bool region_sent(struct region *r, unsigned first)
+bool region_sent(struct region *region, unsigned first)
 {
-	bool move = !r->tried && !r->huge && !r->away && r->used >= region_room() / HUGE_USED_SHARE;
+	bool move = !region->tried && !region->huge && !region->away && region->used >= region_room() / HUGE_USED_SHARE;
 
-	set_kind(r, first, REGION_SENT);
-	r->tried |= move;
+	set_kind(region, first, REGION_SENT);
+	region->tried |= move;
 	return move;
 }
 
-bool region_make_huge(struct region *r)
+bool region_make_huge(struct region *region)
 {
-	return !madvise(r, REGION_BYTES, MADV_COLLAPSE);
+	return !madvise(region, REGION_BYTES, MADV_COLLAPSE);
 }
 
-void region_made_huge(struct region *r, bool moved)
+void region_made_huge(struct region *region, bool moved)
 {
-	if (!moved || r->away)
+	if (!moved || region->away)
 		return;
-	r->huge = true;
-	for (unsigned at = own_pages(); at < end_page(); at += r->length[at])
-		if (kind_of(r, at) == REGION_HOLE) {
-			for (unsigned i = at; i < at + r->length[at]; i++)
-				r->warm += !r->is_warm[i];
-			set_warm(r, at, r->length[at], true);
+	region->huge = true;
+	for (unsigned at = own_pages(); at < end_page(); at += region->length[at])
+		if (kind_of(region, at) == REGION_HOLE) {
+			for (unsigned i = at; i < at + region->length[at]; i++)
+				region->warm += !region->is_warm[i];
+			set_warm(region, at, region->length[at], true);
 		}
 }
 
-void region_cool_begin(struct region_cooling *c, struct region *r)
+void region_cool_begin(struct region_cooling *cooling, struct region *region)
 {
-	c->region = r;
-	c->n = 0;
-	for (unsigned at = own_pages(); at < end_page(); at += r->length[at])
-		if (kind_of(r, at) == REGION_HOLE || kind_of(r, at) == REGION_GONE) {
-			c->at[c->n].first = (uint16_t)at;
-			c->at[c->n++].pages = r->length[at];
+	cooling->region = region;
+	cooling->n = 0;
+	for (unsigned at = own_pages(); at < end_page(); at += region->length[at])
+		if (kind_of(region, at) == REGION_HOLE || kind_of(region, at) == REGION_GONE) {
+			cooling->at[cooling->n].first = (uint16_t)at;
+			cooling->at[cooling->n++].pages = region->length[at];
 		}
-	r->away = true;
+	region->away = true;
 }
 
 /* The kernel keeps all the memory of a huge page, although a part was given back, until memory is short. It gives the
  * part back at once if it splits the page first, and MADV_FREE on any small page of it makes it do so (madvise(2)). The
  * last page of the region is there for that. With transparent_hugepage/enabled = always any region may be in one. */
-void region_cool(const struct region_cooling *c)
+void region_cool(const struct region_cooling *cooling)
 {
-	struct region *r = c->region;
+	struct region *region = cooling->region;
 	size_t page = region_page();
 
-	if (r->huge)
-		madvise(r, REGION_BYTES, MADV_NOHUGEPAGE);
-	for (unsigned i = 0; i < c->n; i++)
-		madvise(region_at(r, c->at[i].first), c->at[i].pages * page, MADV_DONTNEED);
-	madvise(region_at(r, end_page()), page, MADV_FREE);
+	if (region->huge)
+		madvise(region, REGION_BYTES, MADV_NOHUGEPAGE);
+	for (unsigned i = 0; i < cooling->n; i++)
+		madvise(region_at(region, cooling->at[i].first), cooling->at[i].pages * page, MADV_DONTNEED);
+	madvise(region_at(region, end_page()), page, MADV_FREE);
 }
 
-unsigned region_cool_end(const struct region_cooling *c)
+unsigned region_cool_end(const struct region_cooling *cooling)
 {
-	struct region *r = c->region;
+	struct region *region = cooling->region;
 	unsigned cooled = 0;
 
-	for (unsigned i = 0; i < c->n; i++) {
-		unsigned first = c->at[i].first, pages = c->at[i].pages;
+	for (unsigned i = 0; i < cooling->n; i++) {
+		unsigned first = cooling->at[i].first, pages = cooling->at[i].pages;
 
-		if (kind_of(r, first) == REGION_GONE && r->length[first] == pages) {
-			r->gone -= pages;
-			set_warm(r, first, pages, false);
-			make_hole(r, first, pages);
+		if (kind_of(region, first) == REGION_GONE && region->length[first] == pages) {
+			region->gone -= pages;
+			set_warm(region, first, pages, false);
+			make_hole(region, first, pages);
 			continue;
 		}
 		for (unsigned p = first; p < first + pages; p++) {
-			cooled += r->is_warm[p];
-			r->is_warm[p] = false;
+			cooled += region->is_warm[p];
+			region->is_warm[p] = false;
 		}
 	}
-	r->warm -= cooled;
-	r->huge = r->tried = r->away = false;
+	region->warm -= cooled;
+	region->huge = region->tried = region->away = false;
 	return cooled;
 }

@@ -90,9 +90,9 @@ static inline unsigned region_page_of(const void *at)
 	return (unsigned)(((uintptr_t)at & (REGION_BYTES - 1)) / region_page());
 }
 
-static inline void *region_at(struct region *r, unsigned page)
+static inline void *region_at(struct region *region, unsigned page)
 {
-	return (char *)r + page * region_page();
+	return (char *)region + page * region_page();
 }
 
 #endif

@@ -23,31 +23,31 @@ const struct stats_histogram_row stats_histogram_rows[HISTOGRAM_COUNT] = {
 #include "proxy/base/stats.def"
 };
 
-void stats_observe(struct stats *s, enum stats_histogram id, enum answer_outcome outcome, uint64_t value)
+void stats_observe(struct stats *set, enum stats_histogram id, enum answer_outcome outcome, uint64_t value)
 {
-	struct histogram *h = &s->histograms[id][outcome];
+	struct histogram *histogram = &set->histograms[id][outcome];
 	unsigned first = stats_histogram_rows[id].first,
 	         power = value > 1 ? 64 - (unsigned)__builtin_clzll(value - 1) : 0,
 	         at = power > first ? power - first : 0;
 
-	stats_count(&h->bucket[at < HISTOGRAM_BUCKETS ? at : HISTOGRAM_BUCKETS], 1);
-	stats_count(&h->sum, value);
+	stats_count(&histogram->bucket[at < HISTOGRAM_BUCKETS ? at : HISTOGRAM_BUCKETS], 1);
+	stats_count(&histogram->sum, value);
 }
 
-void stats_longest_turn(struct stats *s, uint64_t us)
+void stats_longest_turn(struct stats *set, uint64_t us)
 {
-	if (us > stats_get(&s->longest_turn_us))
-		atomic_store_explicit(&s->longest_turn_us, us, memory_order_relaxed);
+	if (us > stats_get(&set->longest_turn_us))
+		atomic_store_explicit(&set->longest_turn_us, us, memory_order_relaxed);
 }
 
-void stats_tell_longest_turn(struct stats_gauges *g, struct stats *const *sets, size_t n)
+void stats_tell_longest_turn(struct stats_gauges *gauges, struct stats *const *sets, size_t n)
 {
 	uint64_t longest = 0;
 
 	for (size_t i = 0; i < n; i++)
 		if (stats_get(&sets[i]->longest_turn_us) > longest)
 			longest = stats_get(&sets[i]->longest_turn_us);
-	stats_tell(g, GAUGE_LOOP_LONGEST, longest);
+	stats_tell(gauges, GAUGE_LOOP_LONGEST, longest);
 }
 
 uint64_t stats_bucket(struct stats *const *sets, size_t n, enum stats_histogram id, enum answer_outcome outcome,
@@ -78,15 +78,15 @@ double stats_quantile(enum stats_histogram id, const uint64_t counts[HISTOGRAM_B
 	return from;
 }
 
-bool stats_number(const struct stats_row *r, struct stats *const *sets, size_t n, const struct stats_gauges *gauges,
+bool stats_number(const struct stats_row *row, struct stats *const *sets, size_t n, const struct stats_gauges *gauges,
     uint64_t *number)
 {
-	bool counted = r->kind == STATS_COUNTER;
+	bool counted = row->kind == STATS_COUNTER;
 
-	*number = counted ? 0 : gauges->of[r->id].value;
+	*number = counted ? 0 : gauges->of[row->id].value;
 	for (size_t i = 0; counted && i < n; i++)
-		*number += stats_get(&sets[i]->value[r->id]);
-	return counted || gauges->of[r->id].known;
+		*number += stats_get(&sets[i]->value[row->id]);
+	return counted || gauges->of[row->id].known;
 }
 
 void stats_print(FILE *f, struct stats *const *sets, size_t n, const struct stats_gauges *gauges)

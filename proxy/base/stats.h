@@ -54,9 +54,9 @@ struct stats {
 	struct answers answers;
 };
 
-static inline void stats_add(struct stats *s, enum stats_counter c, uint64_t n)
+static inline void stats_add(struct stats *set, enum stats_counter c, uint64_t n)
 {
-	stats_count(&s->value[c], n);
+	stats_count(&set->value[c], n);
 }
 
 /* Adds a value in the histogram's unit: microseconds or bytes. A histogram by nothing has ANSWER_NONE. */
@@ -76,9 +76,9 @@ struct stats_of_route {
 	_Alignas(64) _Atomic uint64_t value[ROUTE_COUNT];
 };
 
-static inline void stats_add_route(struct stats_of_route *s, enum stats_route c)
+static inline void stats_add_route(struct stats_of_route *set, enum stats_route c)
 {
-	stats_count(&s->value[c], 1);
+	stats_count(&set->value[c], 1);
 }
 
 /* The gauges at one moment; a zeroed struct knows none. */
@@ -89,10 +89,10 @@ struct stats_gauges {
 	} of[GAUGE_COUNT];
 };
 
-static inline void stats_tell(struct stats_gauges *g, enum stats_gauge id, uint64_t value)
+static inline void stats_tell(struct stats_gauges *gauges, enum stats_gauge id, uint64_t value)
 {
-	g->of[id].known = true;
-	g->of[id].value = value;
+	gauges->of[id].known = true;
+	gauges->of[id].value = value;
 }
 
 /* Tells the longest turn of n sets. */

@@ -20,47 +20,48 @@ static int symbol_on_object(struct dl_phdr_info *info, size_t size, void *base)
 	return 1;                      /* the program is the first object */
 }
 
-static bool image_has(const struct image *i, uint64_t at, uint64_t len)
+static bool image_has(const struct image *image, uint64_t at, uint64_t len)
 {
-	return at <= i->len && len <= i->len - at;
+	return at <= image->len && len <= image->len - at;
 }
 
-static const ElfW(Shdr) *image_section(const struct image *i, size_t n)
+static const ElfW(Shdr) *image_section(const struct image *image, size_t n)
 {
-	const ElfW(Ehdr) *head = (const void *)i->bytes;
+	const ElfW(Ehdr) *head = (const void *)image->bytes;
 	uint64_t at = head->e_shoff + n * sizeof(ElfW(Shdr));
 
-	return n < head->e_shnum && at % _Alignof(ElfW(Shdr)) == 0 && image_has(i, at, sizeof(ElfW(Shdr)))
-	    ? (const void *)(i->bytes + at)
+	return n < head->e_shnum && at % _Alignof(ElfW(Shdr)) == 0 && image_has(image, at, sizeof(ElfW(Shdr)))
+	    ? (const void *)(image->bytes + at)
 	    : NULL;
 }
 
 /* Writes the name of the symbol, the text at `name` in the section of strings. */
-static bool image_text(const struct image *i, const ElfW(Shdr) *strings, size_t name, char text[SYMBOL_MAX])
+static bool image_text(const struct image *image, const ElfW(Shdr) *strings, size_t name, char text[SYMBOL_MAX])
 {
 	size_t len;
 
-	if (!strings || !image_has(i, strings->sh_offset, strings->sh_size) || name >= strings->sh_size)
+	if (!strings || !image_has(image, strings->sh_offset, strings->sh_size) || name >= strings->sh_size)
 		return false;
-	len = strnlen(i->bytes + strings->sh_offset + name, strings->sh_size - name);
+	len = strnlen(image->bytes + strings->sh_offset + name, strings->sh_size - name);
 	snprintf(text, SYMBOL_MAX, "%.*s", (int)(len < SYMBOL_MAX ? len : SYMBOL_MAX - 1),
-	    i->bytes + strings->sh_offset + name);
+	    image->bytes + strings->sh_offset + name);
 	return true;
 }
 
-static bool image_find(const struct image *i, uintptr_t value, char text[SYMBOL_MAX])
+static bool image_find(const struct image *image, uintptr_t value, char text[SYMBOL_MAX])
 {
 	const ElfW(Shdr) *table;
 
-	for (size_t n = 0; (table = image_section(i, n)); n++) {
-		const ElfW(Sym) *symbols = (const void *)(i->bytes + table->sh_offset);
+	for (size_t n = 0; (table = image_section(image, n)); n++) {
+		const ElfW(Sym) *symbols = (const void *)(image->bytes + table->sh_offset);
 
-		if (table->sh_type != SHT_SYMTAB || !image_has(i, table->sh_offset, table->sh_size))
+		if (table->sh_type != SHT_SYMTAB || !image_has(image, table->sh_offset, table->sh_size))
 			continue;
 		for (size_t s = 0; s < table->sh_size / sizeof *symbols; s++)
 			if (ELF64_ST_TYPE(symbols[s].st_info) == STT_FUNC && value >= symbols[s].st_value &&
 			    value < symbols[s].st_value + symbols[s].st_size)
-				return image_text(i, image_section(i, table->sh_link), symbols[s].st_name, text);
+				return image_text(image, image_section(image, table->sh_link), symbols[s].st_name,
+				    text);
 	}
 	return false;
 }

@@ -35,28 +35,28 @@ struct codec_brotli {
 
 /* Whether there is enough input for the window. The stream announces more than half of it, or the decoder would have
  * asked for a smaller one. */
-static bool is_paid(const struct codec_brotli *s, size_t window)
+static bool is_paid(const struct codec_brotli *self, size_t window)
 {
-	return window / 2 / s->ratio <= s->in_bytes;
+	return window / 2 / self->ratio <= self->in_bytes;
 }
 
 static void *window_alloc(void *opaque, size_t size)
 {
-	struct codec_brotli *s = opaque;
+	struct codec_brotli *self = opaque;
 	size_t counted = size > DECODING_LEAST ? size : 0;
 	struct window_head *head;
 
-	if (size > WINDOW_FREE + WINDOW_FREE / 2 && !is_paid(s, size)) {
-		s->window = size;
+	if (size > WINDOW_FREE + WINDOW_FREE / 2 && !is_paid(self, size)) {
+		self->window = size;
 		return NULL;
 	}
-	if (counted && !decoding_take(counted, s->memory)) {
-		s->crowded = true;
+	if (counted && !decoding_take(counted, self->memory)) {
+		self->crowded = true;
 		return NULL;
 	}
 	if (!(head = malloc(sizeof *head + size))) {
 		decoding_give(counted);
-		s->no_memory = true;
+		self->no_memory = true;
 		return NULL;
 	}
 	head->counted = counted;
@@ -77,108 +77,108 @@ static void window_free(void *opaque, void *memory)
 
 static void *brotli_open(const struct codec_limits *limits)
 {
-	struct codec_brotli *s = calloc(1, sizeof *s);
+	struct codec_brotli *self = calloc(1, sizeof *self);
 
-	if (!s)
+	if (!self)
 		return NULL;
-	s->ratio = limits->ratio;
-	s->memory = limits->memory;
-	s->keeping = true;
-	s->decoder = BrotliDecoderCreateInstance(window_alloc, window_free, s);
-	if (!s->decoder) {
-		free(s);
+	self->ratio = limits->ratio;
+	self->memory = limits->memory;
+	self->keeping = true;
+	self->decoder = BrotliDecoderCreateInstance(window_alloc, window_free, self);
+	if (!self->decoder) {
+		free(self);
 		return NULL;
 	}
-	return s;
+	return self;
 }
 
 static void brotli_close(void *state)
 {
-	struct codec_brotli *s = state;
+	struct codec_brotli *self = state;
 
-	if (s->decoder)
-		BrotliDecoderDestroyInstance(s->decoder);
-	free(s->kept);
-	free(s);
+	if (self->decoder)
+		BrotliDecoderDestroyInstance(self->decoder);
+	free(self->kept);
+	free(self);
 }
 
-static int keep(struct codec_brotli *s, const uint8_t *in, size_t len)
+static int keep(struct codec_brotli *self, const uint8_t *in, size_t len)
 {
-	if (s->kept_cap - s->kept_len < len) {
-		size_t cap = 2 * (s->kept_len + len);
-		uint8_t *kept = realloc(s->kept, cap);
+	if (self->kept_cap - self->kept_len < len) {
+		size_t cap = 2 * (self->kept_len + len);
+		uint8_t *kept = realloc(self->kept, cap);
 
 		if (!kept)
 			return -1;
-		s->kept = kept;
-		s->kept_cap = cap;
+		self->kept = kept;
+		self->kept_cap = cap;
 	}
 	if (len)
-		memcpy(s->kept + s->kept_len, in, len);
-	s->kept_len += len;
+		memcpy(self->kept + self->kept_len, in, len);
+	self->kept_len += len;
 	return 0;
 }
 
-static enum codec_result brotli_decode(struct codec_brotli *s, const uint8_t **in, size_t *in_len, uint8_t *out,
+static enum codec_result brotli_decode(struct codec_brotli *self, const uint8_t **in, size_t *in_len, uint8_t *out,
     size_t *room)
 {
-	switch (BrotliDecoderDecompressStream(s->decoder, in_len, in, room, &out, NULL)) {
+	switch (BrotliDecoderDecompressStream(self->decoder, in_len, in, room, &out, NULL)) {
 	case BROTLI_DECODER_RESULT_SUCCESS:
 		return CODEC_END;
 	case BROTLI_DECODER_RESULT_NEEDS_MORE_INPUT:
 	case BROTLI_DECODER_RESULT_NEEDS_MORE_OUTPUT:
 		return CODEC_MORE;
 	default:
-		if (!s->window)
-			return s->no_memory ? CODEC_NO_MEMORY : s->crowded ? CODEC_CROWDED : CODEC_BAD;
-		BrotliDecoderDestroyInstance(s->decoder);
-		s->decoder = NULL;
+		if (!self->window)
+			return self->no_memory ? CODEC_NO_MEMORY : self->crowded ? CODEC_CROWDED : CODEC_BAD;
+		BrotliDecoderDestroyInstance(self->decoder);
+		self->decoder = NULL;
 		return CODEC_MORE;
 	}
 }
 
 /* Makes a new decoder, which is to come to where the old one was. */
-static enum codec_result start_again(struct codec_brotli *s)
+static enum codec_result start_again(struct codec_brotli *self)
 {
-	s->window = 0;
-	s->kept_at = 0;
-	s->skip = s->out_bytes;
-	s->decoder = BrotliDecoderCreateInstance(window_alloc, window_free, s);
-	return s->decoder ? CODEC_MORE : CODEC_NO_MEMORY;
+	self->window = 0;
+	self->kept_at = 0;
+	self->skip = self->out_bytes;
+	self->decoder = BrotliDecoderCreateInstance(window_alloc, window_free, self);
+	return self->decoder ? CODEC_MORE : CODEC_NO_MEMORY;
 }
 
 /* One step of what was decoded before, which goes nowhere. */
-static enum codec_result skip_step(struct codec_brotli *s, const uint8_t **in, size_t *in_len)
+static enum codec_result skip_step(struct codec_brotli *self, const uint8_t **in, size_t *in_len)
 {
-	size_t none = 0, before = *in_len, n = s->skip < WINDOW_MAX ? (size_t)s->skip : WINDOW_MAX;
-	enum codec_result r = brotli_decode(s, in, in_len, NULL, &none);
+	size_t none = 0, before = *in_len, n = self->skip < WINDOW_MAX ? (size_t)self->skip : WINDOW_MAX;
+	enum codec_result r = brotli_decode(self, in, in_len, NULL, &none);
 
-	if (r != CODEC_MORE || !s->decoder)
+	if (r != CODEC_MORE || !self->decoder)
 		return r == CODEC_END ? CODEC_BAD : r;
-	BrotliDecoderTakeOutput(s->decoder, &n);
-	s->skip -= n;
+	BrotliDecoderTakeOutput(self->decoder, &n);
+	self->skip -= n;
 	return n || *in_len < before ? CODEC_MORE : CODEC_BAD;
 }
 
-static enum codec_result run_kept(struct codec_brotli *s, uint8_t *out, size_t *room)
+static enum codec_result run_kept(struct codec_brotli *self, uint8_t *out, size_t *room)
 {
 	const uint8_t *at;
 	size_t left, step;
 	enum codec_result r;
 
-	if (!s->decoder && !is_paid(s, s->window))
+	if (!self->decoder && !is_paid(self, self->window))
 		return CODEC_MORE;
-	if (!s->decoder && (r = start_again(s)) != CODEC_MORE)
+	if (!self->decoder && (r = start_again(self)) != CODEC_MORE)
 		return r;
-	at = s->kept + s->kept_at;
-	step = left = s->kept_len - s->kept_at < STEP_BYTES ? s->kept_len - s->kept_at : STEP_BYTES;
-	r = s->skip ? skip_step(s, &at, &left) : brotli_decode(s, &at, &left, out, room);
-	s->kept_at += step - left;
-	if (s->decoder && !s->skip && s->kept_at == s->kept_len && is_paid(s, 2 * WINDOW_MAX)) {
-		s->keeping = false;
-		free(s->kept);
-		s->kept = NULL;
-		s->kept_at = s->kept_len = s->kept_cap = 0;
+	at = self->kept + self->kept_at;
+	step = left = self->kept_len - self->kept_at < STEP_BYTES ? self->kept_len - self->kept_at : STEP_BYTES;
+	r = self->skip ? skip_step(self, &at, &left) : brotli_decode(self, &at, &left, out, room);
+	self->kept_at += step - left;
+	if (self->decoder && !self->skip && self->kept_at == self->kept_len && is_paid(self, 2 * WINDOW_MAX)) {
+		self->keeping = false;
+		free(self->kept);
+		self->kept = NULL;
+		self->kept_at = self->kept_len = self->kept_cap = 0;
 	}
 	return r;
 }
@@ -186,18 +186,20 @@ static enum codec_result run_kept(struct codec_brotli *s, uint8_t *out, size_t *
 /* Whether kept has input that the decoder has not had yet. */
 static bool brotli_goes_on(const void *state)
 {
-	const struct codec_brotli *s = state;
+	const struct codec_brotli *self = state;
 
-	return s->keeping && (s->decoder ? s->kept_at < s->kept_len || s->skip : is_paid(s, s->window));
+	return self->keeping &&
+	    (self->decoder ? self->kept_at < self->kept_len || self->skip : is_paid(self, self->window));
 }
 
-static enum codec_result run_on(struct codec_brotli *s, const uint8_t **in, size_t *in_len, uint8_t *out, size_t *room)
+static enum codec_result run_on(struct codec_brotli *self, const uint8_t **in, size_t *in_len, uint8_t *out,
+    size_t *room)
 {
 	size_t rest = *in_len > STEP_BYTES ? *in_len - STEP_BYTES : 0;
 	enum codec_result r;
 
 	*in_len -= rest;
-	r = brotli_decode(s, in, in_len, out, room);
+	r = brotli_decode(self, in, in_len, out, room);
 	*in_len += rest;
 	return r;
 }
@@ -205,37 +207,37 @@ static enum codec_result run_on(struct codec_brotli *s, const uint8_t **in, size
 static enum codec_result brotli_run(void *state, const uint8_t **in, size_t *in_len, uint8_t *out, size_t cap,
     size_t *written)
 {
-	struct codec_brotli *s = state;
+	struct codec_brotli *self = state;
 	size_t room = cap, before = *in_len;
 	enum codec_result r;
 
 	*written = 0;
-	if (s->decoder && BrotliDecoderIsFinished(s->decoder))
+	if (self->decoder && BrotliDecoderIsFinished(self->decoder))
 		return CODEC_END;
-	if (!s->keeping) {
-		r = run_on(s, in, in_len, out, &room);
+	if (!self->keeping) {
+		r = run_on(self, in, in_len, out, &room);
 	} else {
-		if (!brotli_goes_on(s)) {
-			if (keep(s, *in, *in_len))
+		if (!brotli_goes_on(self)) {
+			if (keep(self, *in, *in_len))
 				return CODEC_NO_MEMORY;
 			*in += *in_len;
 			*in_len = 0;
 		}
-		s->in_bytes += before - *in_len;
+		self->in_bytes += before - *in_len;
 		before = *in_len;
-		r = run_kept(s, out, &room);
+		r = run_kept(self, out, &room);
 	}
-	s->in_bytes += before - *in_len;
+	self->in_bytes += before - *in_len;
 	*written = cap - room;
-	s->out_bytes += *written;
+	self->out_bytes += *written;
 	return r;
 }
 
 static bool brotli_withholds(const void *state)
 {
-	const struct codec_brotli *s = state;
+	const struct codec_brotli *self = state;
 
-	return !s->decoder;
+	return !self->decoder;
 }
 
 const struct codec codec_brotli = { { "br", NULL }, brotli_open, brotli_run, brotli_close, brotli_withholds,

@@ -25,16 +25,16 @@ struct codec_zlib {
 
 static void *gzip_open(const struct codec_limits *limits)
 {
-	struct codec_zlib *s = calloc(1, sizeof *s);
+	struct codec_zlib *self = calloc(1, sizeof *self);
 
 	(void)limits;
-	if (s && inflateInit2(&s->z, WINDOW_GZIP) != Z_OK) {
-		free(s);
+	if (self && inflateInit2(&self->z, WINDOW_GZIP) != Z_OK) {
+		free(self);
 		return NULL;
 	}
-	if (s)
-		s->open = true;
-	return s;
+	if (self)
+		self->open = true;
+	return self;
 }
 
 /* The library is opened later: the first two bytes tell which kind of deflate it is. */
@@ -46,27 +46,27 @@ static void *deflate_open(const struct codec_limits *limits)
 
 static void zlib_close(void *state)
 {
-	struct codec_zlib *s = state;
+	struct codec_zlib *self = state;
 
-	if (s->open)
-		inflateEnd(&s->z);
-	free(s);
+	if (self->open)
+		inflateEnd(&self->z);
+	free(self);
 }
 
-static enum codec_result zlib_inflate(struct codec_zlib *s, const uint8_t **in, size_t *in_len, uint8_t *out,
+static enum codec_result zlib_inflate(struct codec_zlib *self, const uint8_t **in, size_t *in_len, uint8_t *out,
     size_t cap, size_t *written)
 {
 	int r;
 
 	assert(*in_len <= UINT32_MAX && cap <= UINT32_MAX);
-	s->z.next_in = *in;
-	s->z.avail_in = (uInt)*in_len;
-	s->z.next_out = out;
-	s->z.avail_out = (uInt)cap;
-	r = inflate(&s->z, Z_NO_FLUSH);
-	*in = s->z.next_in;
-	*in_len = s->z.avail_in;
-	*written = cap - s->z.avail_out;
+	self->z.next_in = *in;
+	self->z.avail_in = (uInt)*in_len;
+	self->z.next_out = out;
+	self->z.avail_out = (uInt)cap;
+	r = inflate(&self->z, Z_NO_FLUSH);
+	*in = self->z.next_in;
+	*in_len = self->z.avail_in;
+	*written = cap - self->z.avail_out;
 	switch (r) {
 	case Z_OK:
 	case Z_BUF_ERROR:
@@ -85,57 +85,57 @@ static enum codec_result zlib_inflate(struct codec_zlib *s, const uint8_t **in, 
 static enum codec_result gzip_run(void *state, const uint8_t **in, size_t *in_len, uint8_t *out, size_t cap,
     size_t *written)
 {
-	struct codec_zlib *s = state;
+	struct codec_zlib *self = state;
 	enum codec_result r;
 
 	*written = 0;
-	if (s->ended) {
-		s->padding |= *in_len && **in != 0x1f;
-		if (!*in_len || s->padding)
+	if (self->ended) {
+		self->padding |= *in_len && **in != 0x1f;
+		if (!*in_len || self->padding)
 			return CODEC_END;
-		if (inflateReset2(&s->z, WINDOW_GZIP) != Z_OK)
+		if (inflateReset2(&self->z, WINDOW_GZIP) != Z_OK)
 			return CODEC_BAD;
-		s->ended = false;
+		self->ended = false;
 	}
-	r = zlib_inflate(s, in, in_len, out, cap, written);
-	s->ended = r == CODEC_END;
-	s->padding = s->ended && *in_len && **in != 0x1f;
-	return s->ended && *in_len && !s->padding ? CODEC_MORE : r;
+	r = zlib_inflate(self, in, in_len, out, cap, written);
+	self->ended = r == CODEC_END;
+	self->padding = self->ended && *in_len && **in != 0x1f;
+	return self->ended && *in_len && !self->padding ? CODEC_MORE : r;
 }
 
 static enum codec_result deflate_run(void *state, const uint8_t **in, size_t *in_len, uint8_t *out, size_t cap,
     size_t *written)
 {
-	struct codec_zlib *s = state;
-	const uint8_t *head = s->head;
+	struct codec_zlib *self = state;
+	const uint8_t *head = self->head;
 	size_t head_len = 2, n;
 	enum codec_result r;
 
 	*written = 0;
-	if (s->ended)
+	if (self->ended)
 		return CODEC_END;
-	if (!s->open) {
+	if (!self->open) {
 		bool wrapped;
 
-		for (; s->held < 2 && *in_len; (*in)++, (*in_len)--)
-			s->head[s->held++] = **in;
-		if (s->held < 2)
+		for (; self->held < 2 && *in_len; (*in)++, (*in_len)--)
+			self->head[self->held++] = **in;
+		if (self->held < 2)
 			return CODEC_MORE;
-		wrapped = (s->head[0] & 0x0f) == Z_DEFLATED && s->head[0] >> 4 <= 7 &&
-		    (s->head[0] << 8 | s->head[1]) % 31 == 0;
-		if (inflateInit2(&s->z, wrapped ? WINDOW_ZLIB : WINDOW_RAW) != Z_OK)
+		wrapped = (self->head[0] & 0x0f) == Z_DEFLATED && self->head[0] >> 4 <= 7 &&
+		    (self->head[0] << 8 | self->head[1]) % 31 == 0;
+		if (inflateInit2(&self->z, wrapped ? WINDOW_ZLIB : WINDOW_RAW) != Z_OK)
 			return CODEC_NO_MEMORY;
-		s->open = true;
-		r = zlib_inflate(s, &head, &head_len, out, cap, written);
-		s->ended = r == CODEC_END;
+		self->open = true;
+		r = zlib_inflate(self, &head, &head_len, out, cap, written);
+		self->ended = r == CODEC_END;
 		if (r != CODEC_MORE)
 			return r;
 		out += *written;
 		cap -= *written;
 	}
 	n = *written;
-	r = zlib_inflate(s, in, in_len, out, cap, written);
-	s->ended = r == CODEC_END;
+	r = zlib_inflate(self, in, in_len, out, cap, written);
+	self->ended = r == CODEC_END;
 	*written += n;
 	return r;
 }
@@ -192,8 +192,8 @@ static bool zlib_write(void *state, const uint8_t **in, size_t *in_len, enum gzi
 	return flush == GZIP_FINISH ? r == Z_STREAM_END : !z->avail_in && z->avail_out;
 }
 
-const struct packer packer_zlib_1 = { zlib_open_1, zlib_write, zlib_close_packer };
-const struct packer packer_zlib_6 = { zlib_open_6, zlib_write, zlib_close_packer };
+const struct gzip_packer packer_zlib_1 = { zlib_open_1, zlib_write, zlib_close_packer };
+const struct gzip_packer packer_zlib_6 = { zlib_open_6, zlib_write, zlib_close_packer };
 
 /* ---- a whole body ---- */
 

@@ -21,25 +21,26 @@ struct codec_zstd {
 
 static void zstd_close(void *state)
 {
-	struct codec_zstd *s = state;
+	struct codec_zstd *self = state;
 
-	ZSTD_freeDCtx(s->context);
-	decoding_give(s->counted);
-	free(s);
+	ZSTD_freeDCtx(self->context);
+	decoding_give(self->counted);
+	free(self);
 }
 
 static void *zstd_open(const struct codec_limits *limits)
 {
-	struct codec_zstd *s = calloc(1, sizeof *s);
+	struct codec_zstd *self = calloc(1, sizeof *self);
 
-	if (!s)
+	if (!self)
 		return NULL;
-	s->memory = limits->memory;
-	s->context = ZSTD_createDCtx();
-	s->state = s->context ? ZSTD_sizeof_DCtx(s->context) : 0;
-	if (s->context && !ZSTD_isError(ZSTD_DCtx_setParameter(s->context, ZSTD_d_windowLogMax, ZSTD_WINDOW_LOG_MAX)))
-		return s;
-	zstd_close(s);
+	self->memory = limits->memory;
+	self->context = ZSTD_createDCtx();
+	self->state = self->context ? ZSTD_sizeof_DCtx(self->context) : 0;
+	if (self->context &&
+	    !ZSTD_isError(ZSTD_DCtx_setParameter(self->context, ZSTD_d_windowLogMax, ZSTD_WINDOW_LOG_MAX)))
+		return self;
+	zstd_close(self);
 	return NULL;
 }
 
@@ -51,15 +52,15 @@ static bool is_magic(uint8_t c)
 }
 
 /* Counts the window that the decoder has now. Its pages take memory only once they are written to, which is later. */
-static bool zstd_count(struct codec_zstd *s)
+static bool zstd_count(struct codec_zstd *self)
 {
-	size_t now = ZSTD_sizeof_DCtx(s->context), window = now > s->state ? now - s->state : 0;
+	size_t now = ZSTD_sizeof_DCtx(self->context), window = now > self->state ? now - self->state : 0;
 
-	if (window <= s->counted || window <= DECODING_LEAST)
+	if (window <= self->counted || window <= DECODING_LEAST)
 		return true;
-	if (!decoding_take(window - s->counted, s->memory))
+	if (!decoding_take(window - self->counted, self->memory))
 		return false;
-	s->counted = window;
+	self->counted = window;
 	return true;
 }
 
@@ -68,27 +69,27 @@ static bool zstd_count(struct codec_zstd *s)
 static enum codec_result zstd_run(void *state, const uint8_t **in, size_t *in_len, uint8_t *out, size_t cap,
     size_t *written)
 {
-	struct codec_zstd *s = state;
+	struct codec_zstd *self = state;
 	ZSTD_inBuffer from = { *in, *in_len, 0 };
 	ZSTD_outBuffer to = { out, cap, 0 };
 	size_t r;
 
 	*written = 0;
-	if (s->ended && (!*in_len || !is_magic(**in)))
+	if (self->ended && (!*in_len || !is_magic(**in)))
 		return CODEC_END;
-	if (!s->begun && *in_len && !is_magic(**in))
+	if (!self->begun && *in_len && !is_magic(**in))
 		return CODEC_BAD;
-	s->begun |= *in_len;
-	r = ZSTD_decompressStream(s->context, &to, &from);
+	self->begun |= *in_len;
+	r = ZSTD_decompressStream(self->context, &to, &from);
 	*in += from.pos;
 	*in_len -= from.pos;
 	*written = to.pos;
 	if (ZSTD_isError(r))
 		return ZSTD_getErrorCode(r) == ZSTD_error_memory_allocation ? CODEC_NO_MEMORY : CODEC_BAD;
-	if (!zstd_count(s))
+	if (!zstd_count(self))
 		return CODEC_CROWDED;
-	s->ended = r == 0;
-	return s->ended && !(*in_len && is_magic(**in)) ? CODEC_END : CODEC_MORE;
+	self->ended = r == 0;
+	return self->ended && !(*in_len && is_magic(**in)) ? CODEC_END : CODEC_MORE;
 }
 
 const struct codec codec_zstd = { { "zstd", NULL }, zstd_open, zstd_run, zstd_close, NULL, NULL };

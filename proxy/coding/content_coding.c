@@ -57,15 +57,15 @@ static size_t coding_list(const struct http_msg *m, const struct codec **list, s
 
 	*unknown = false;
 	while (http_msg_next_member(m, H_CONTENT_ENCODING, &it, &name)) {
-		const struct codec *c;
+		const struct codec *codec;
 
 		if (coding_is_identity(name))
 			continue;
-		if (!(c = codec_find(name)) || n == cap) {
+		if (!(codec = codec_find(name)) || n == cap) {
 			*unknown = true;
 			return 0;
 		}
-		list[n++] = c;
+		list[n++] = codec;
 	}
 	return n;
 }
@@ -119,21 +119,21 @@ bool content_coding_takes_gzip(const struct http_msg *request)
 static struct content_coding *coding_open(const struct codec *const *list, size_t n,
     const struct content_coding_limits *limits)
 {
-	struct content_coding *d = malloc(sizeof *d);
+	struct content_coding *decode = malloc(sizeof *decode);
 	struct codec_limits codec_limits;
 
-	if (!d)
+	if (!decode)
 		return NULL;
-	*d = (struct content_coding){ .limits = *limits, .n_layers = n };
+	*decode = (struct content_coding){ .limits = *limits, .n_layers = n };
 	codec_limits = (struct codec_limits){ .ratio = limits->ratio, .memory = limits->memory };
-	for (size_t i = 0; i < d->n_layers; i++) {
-		d->layers[i].codec = list[d->n_layers - 1 - i];        /* the coding named last was applied last */
-		if (!(d->layers[i].state = d->layers[i].codec->open(&codec_limits))) {
-			content_coding_free(&d);
+	for (size_t i = 0; i < decode->n_layers; i++) {
+		decode->layers[i].codec = list[decode->n_layers - 1 - i];      /* named last: applied last */
+		if (!(decode->layers[i].state = decode->layers[i].codec->open(&codec_limits))) {
+			content_coding_free(&decode);
 			return NULL;
 		}
 	}
-	return d;
+	return decode;
 }
 
 struct content_coding *content_coding_new(const struct http_msg *m, const struct content_coding_limits *limits)
@@ -154,55 +154,55 @@ struct content_coding *content_coding_gzip(const struct content_coding_limits *l
 
 void content_coding_free(struct content_coding **dp)
 {
-	struct content_coding *d = *dp;
+	struct content_coding *decode = *dp;
 
-	if (!d)
+	if (!decode)
 		return;
-	for (size_t i = 0; i < d->n_layers; i++)
-		if (d->layers[i].state)
-			d->layers[i].codec->close(d->layers[i].state);
-	free(d);
+	for (size_t i = 0; i < decode->n_layers; i++)
+		if (decode->layers[i].state)
+			decode->layers[i].codec->close(decode->layers[i].state);
+	free(decode);
 	*dp = NULL;
 }
 
-static enum codec_result layer_step(struct content_coding *d, struct layer *l, const uint8_t **in, size_t *in_len,
-    uint8_t *out, size_t cap, size_t *written)
+static enum codec_result layer_step(struct content_coding *decode, struct layer *layer, const uint8_t **in,
+    size_t *in_len, uint8_t *out, size_t cap, size_t *written)
 {
 	size_t before = *in_len;
-	enum codec_result r = l->codec->run(l->state, in, in_len, out, cap, written);
+	enum codec_result r = layer->codec->run(layer->state, in, in_len, out, cap, written);
 
-	l->in_bytes += before - *in_len;
-	l->out_bytes += *written;
-	d->work += WORK_CALL + WORK_IN * (before - *in_len) + *written;
+	layer->in_bytes += before - *in_len;
+	layer->out_bytes += *written;
+	decode->work += WORK_CALL + WORK_IN * (before - *in_len) + *written;
 	return r;
 }
 
-static bool layer_goes_on(const struct layer *l)
+static bool layer_goes_on(const struct layer *layer)
 {
-	return l->codec->goes_on && l->codec->goes_on(l->state);
+	return layer->codec->goes_on && layer->codec->goes_on(layer->state);
 }
 
 /* Runs one layer. It pauses only where input is left, its own or other. */
-static enum content_coding_result layer_run(struct content_coding *d, struct layer *l, const uint8_t **in,
+static enum content_coding_result layer_run(struct content_coding *decode, struct layer *layer, const uint8_t **in,
     size_t *in_len, uint8_t *out, size_t cap, size_t *written)
 {
 	size_t total = 0;
 
 	*written = 0;
-	if (l->padded) {
+	if (layer->padded) {
 		*in_len = 0;
 		return DECODE_MORE;
 	}
 	for (;;) {
 		size_t n, before = *in_len;
-		enum codec_result r = layer_step(d, l, in, in_len, out + total, cap - total, &n);
+		enum codec_result r = layer_step(decode, layer, in, in_len, out + total, cap - total, &n);
 
 		total += n;
 		*written = total;
 		switch (r) {
 		case CODEC_END:
-			l->ended = true;
-			l->padded = *in_len;
+			layer->ended = true;
+			layer->padded = *in_len;
 			*in_len = 0;
 			return DECODE_MORE;
 		case CODEC_BAD:
@@ -212,14 +212,14 @@ static enum content_coding_result layer_run(struct content_coding *d, struct lay
 		case CODEC_NO_MEMORY:
 			return DECODE_NO_MEMORY;
 		case CODEC_MORE:
-			l->ended = false;
+			layer->ended = false;
 			if (total == cap)
 				return DECODE_ROOM;
-			if (!layer_goes_on(l) && !*in_len)
+			if (!layer_goes_on(layer) && !*in_len)
 				return DECODE_MORE;
-			if (!layer_goes_on(l) && !n && *in_len == before)
+			if (!layer_goes_on(layer) && !n && *in_len == before)
 				return DECODE_DAMAGED;
-			if (d->work >= WORK_TURN)
+			if (decode->work >= WORK_TURN)
 				return DECODE_PAUSE;
 		}
 	}
@@ -235,74 +235,75 @@ bool content_coding_allows(const struct content_coding_limits *limits, uint64_t 
 	return !is_over(limits, in, out);
 }
 
-static enum content_coding_result decode_two(struct content_coding *d, const uint8_t **in, size_t *in_len, uint8_t *out,
-    size_t cap, size_t *written)
+static enum content_coding_result decode_two(struct content_coding *decode, const uint8_t **in, size_t *in_len,
+    uint8_t *out, size_t cap, size_t *written)
 {
 	size_t total = 0;
 
 	for (;;) {
-		const uint8_t *at = d->between + d->between_at;
-		size_t left = d->between_len - d->between_at, room = sizeof d->between, n;
+		const uint8_t *at = decode->between + decode->between_at;
+		size_t left = decode->between_len - decode->between_at, room = sizeof decode->between, n;
 		enum content_coding_result r;
 
-		if (left || d->holds_output) {
-			r = layer_run(d, &d->layers[1], &at, &left, out + total, cap - total, &n);
-			d->holds_output = r == DECODE_ROOM || (r == DECODE_PAUSE && layer_goes_on(&d->layers[1]));
-			d->between_at = d->between_len - left;
+		if (left || decode->holds_output) {
+			r = layer_run(decode, &decode->layers[1], &at, &left, out + total, cap - total, &n);
+			decode->holds_output = r == DECODE_ROOM ||
+			    (r == DECODE_PAUSE && layer_goes_on(&decode->layers[1]));
+			decode->between_at = decode->between_len - left;
 			total += n;
 			*written = total;
 			if (r != DECODE_MORE)
 				return r;
 		}
-		if (is_over(&d->limits, d->layers[0].in_bytes, d->layers[0].out_bytes))
+		if (is_over(&decode->limits, decode->layers[0].in_bytes, decode->layers[0].out_bytes))
 			return DECODE_TOO_LARGE;
 		/* room for the first byte over the limit, too: damage before it is found however the input was cut */
-		if (d->limits.max && d->limits.max + 1 - d->layers[0].out_bytes < room)
-			room = (size_t)(d->limits.max + 1 - d->layers[0].out_bytes);
-		r = layer_run(d, &d->layers[0], in, in_len, d->between, room, &d->between_len);
-		d->between_at = 0;
+		if (decode->limits.max && decode->limits.max + 1 - decode->layers[0].out_bytes < room)
+			room = (size_t)(decode->limits.max + 1 - decode->layers[0].out_bytes);
+		r = layer_run(decode, &decode->layers[0], in, in_len, decode->between, room, &decode->between_len);
+		decode->between_at = 0;
 		if (r == DECODE_DAMAGED || r == DECODE_CROWDED || r == DECODE_NO_MEMORY)
 			return r;
-		if (!d->between_len && r == DECODE_MORE)
+		if (!decode->between_len && r == DECODE_MORE)
 			return DECODE_MORE;
-		if (d->work >= WORK_TURN)
+		if (decode->work >= WORK_TURN)
 			return DECODE_PAUSE;
 	}
 }
 
-enum content_coding_result content_coding_run(struct content_coding *d, const uint8_t **in, size_t *in_len,
+enum content_coding_result content_coding_run(struct content_coding *decode, const uint8_t **in, size_t *in_len,
     uint8_t *out, size_t cap, size_t *written)
 {
-	const struct layer *first = &d->layers[0], *last = &d->layers[d->n_layers - 1];
+	const struct layer *first = &decode->layers[0], *last = &decode->layers[decode->n_layers - 1];
 	enum content_coding_result r = DECODE_PAUSE;
 
 	*written = 0;
-	if (d->work < WORK_TURN)
-		r = d->n_layers == 1
-		    ? layer_run(d, &d->layers[0], in, in_len, out, cap, written)
-		    : decode_two(d, in, in_len, out, cap, written);
-	if (is_over(&d->limits, first->in_bytes, last->out_bytes) ||
-	    is_over(&d->limits, last->in_bytes, last->out_bytes))
+	if (decode->work < WORK_TURN)
+		r = decode->n_layers == 1
+		    ? layer_run(decode, &decode->layers[0], in, in_len, out, cap, written)
+		    : decode_two(decode, in, in_len, out, cap, written);
+	if (is_over(&decode->limits, first->in_bytes, last->out_bytes) ||
+	    is_over(&decode->limits, last->in_bytes, last->out_bytes))
 		return DECODE_TOO_LARGE;
 	if (r == DECODE_PAUSE)
-		d->work = 0;
+		decode->work = 0;
 	return r;
 }
 
-bool content_coding_complete(const struct content_coding *d)
+bool content_coding_complete(const struct content_coding *decode)
 {
-	if (!d->layers[0].in_bytes)
+	if (!decode->layers[0].in_bytes)
 		return true;
-	for (size_t i = 0; i < d->n_layers; i++)
-		if (!d->layers[i].ended)
+	for (size_t i = 0; i < decode->n_layers; i++)
+		if (!decode->layers[i].ended)
 			return false;
-	return d->between_at == d->between_len;
+	return decode->between_at == decode->between_len;
 }
 
-bool content_coding_withheld(const struct content_coding *d)
+bool content_coding_withheld(const struct content_coding *decode)
 {
-	for (size_t i = 0; i < d->n_layers; i++)
-		if (d->layers[i].codec->withholds && d->layers[i].codec->withholds(d->layers[i].state))
+	for (size_t i = 0; i < decode->n_layers; i++)
+		if (decode->layers[i].codec->withholds && decode->layers[i].codec->withholds(decode->layers[i].state))
 			return true;
 	return false;
 }

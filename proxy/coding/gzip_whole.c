@@ -26,16 +26,16 @@ size_t gzip_unpacked_size(const uint8_t *gzip, size_t len)
 #ifdef HAVE_LIBDEFLATE
 static bool unpack_at_once(const uint8_t *gzip, size_t len, uint8_t *text, size_t size)
 {
-	struct libdeflate_decompressor *d = libdeflate_alloc_decompressor();
+	struct libdeflate_decompressor *tool = libdeflate_alloc_decompressor();
 	size_t used = 0;
 	bool good;
 
-	if (!d)
+	if (!tool)
 		return false;
 	/* without a place for the size, fewer bytes than `size` are an error, too */
-	good = libdeflate_gzip_decompress_ex(d, gzip, len, text, size, &used, NULL) == LIBDEFLATE_SUCCESS &&
+	good = libdeflate_gzip_decompress_ex(tool, gzip, len, text, size, &used, NULL) == LIBDEFLATE_SUCCESS &&
 	    used == len;
-	libdeflate_free_decompressor(d);
+	libdeflate_free_decompressor(tool);
 	return good;
 }
 #endif

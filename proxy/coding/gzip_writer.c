@@ -5,7 +5,7 @@
 
 #include "proxy/coding/packer.h"
 
-static const struct packer *const packers[] = {
+static const struct gzip_packer *const packers[] = {
 #ifdef HAVE_ISAL
 	[GZIP_FAST] = &packer_isal,
 #else
@@ -15,36 +15,36 @@ static const struct packer *const packers[] = {
 };
 
 struct gzip_writer {
-	const struct packer *packer;
+	const struct gzip_packer *packer;
 	void *state;
 };
 
 struct gzip_writer *gzip_writer_new(enum gzip_effort effort)
 {
-	struct gzip_writer *w = malloc(sizeof *w);
+	struct gzip_writer *writer = malloc(sizeof *writer);
 
-	if (!w)
+	if (!writer)
 		return NULL;
-	w->packer = packers[effort];
-	if ((w->state = w->packer->open()))
-		return w;
-	free(w);
+	writer->packer = packers[effort];
+	if ((writer->state = writer->packer->open()))
+		return writer;
+	free(writer);
 	return NULL;
 }
 
 void gzip_writer_free(struct gzip_writer **wp)
 {
-	struct gzip_writer *w = *wp;
+	struct gzip_writer *writer = *wp;
 
-	if (!w)
+	if (!writer)
 		return;
-	w->packer->close(w->state);
-	free(w);
+	writer->packer->close(writer->state);
+	free(writer);
 	*wp = NULL;
 }
 
-bool gzip_write(struct gzip_writer *w, const uint8_t **in, size_t *in_len, enum gzip_flush flush, uint8_t *out,
+bool gzip_write(struct gzip_writer *writer, const uint8_t **in, size_t *in_len, enum gzip_flush flush, uint8_t *out,
     size_t cap, size_t *written)
 {
-	return w->packer->write(w->state, in, in_len, flush, out, cap, written);
+	return writer->packer->write(writer->state, in, in_len, flush, out, cap, written);
 }

@@ -5,7 +5,7 @@
 
 #include "proxy/coding/gzip_writer.h"
 
-struct packer {
+struct gzip_packer {
 	void *(*open)(void);   /* NULL: out of memory */
 	/* as gzip_write() */
 	bool (*write)(void *state, const uint8_t **in, size_t *in_len, enum gzip_flush, uint8_t *out, size_t cap,
@@ -13,7 +13,7 @@ struct packer {
 	void (*close)(void *state);
 };
 
-extern const struct packer packer_isal;        /* level 1 of ISA-L, where the build has it */
-extern const struct packer packer_zlib_1, packer_zlib_6;
+extern const struct gzip_packer packer_isal;        /* level 1 of ISA-L, where the build has it */
+extern const struct gzip_packer packer_zlib_1, packer_zlib_6;
 
 #endif

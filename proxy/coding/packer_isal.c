@@ -17,16 +17,16 @@ struct isal_state {
 /* 165 KiB: the memory of transfers is used again while it is still there. */
 static void *isal_open(void)
 {
-	struct isal_state *s = heap_take(HEAP_TRANSIT, sizeof *s);
+	struct isal_state *self = heap_take(HEAP_TRANSIT, sizeof *self);
 
-	if (!s)
+	if (!self)
 		return NULL;
-	isal_deflate_init(&s->z);
-	s->z.level = 1;
-	s->z.level_buf = s->symbols;
-	s->z.level_buf_size = sizeof s->symbols;
-	s->z.gzip_flag = IGZIP_GZIP;
-	return s;
+	isal_deflate_init(&self->z);
+	self->z.level = 1;
+	self->z.level_buf = self->symbols;
+	self->z.level_buf_size = sizeof self->symbols;
+	self->z.gzip_flag = IGZIP_GZIP;
+	return self;
 }
 
 static void isal_close(void *state)
@@ -38,24 +38,25 @@ static bool isal_write(void *state, const uint8_t **in, size_t *in_len, enum gzi
     size_t *written)
 {
 	static const uint16_t modes[] = { [GZIP_MORE] = NO_FLUSH, [GZIP_FLUSH] = SYNC_FLUSH, [GZIP_FINISH] = NO_FLUSH };
-	struct isal_state *s = state;
+	struct isal_state *self = state;
 	int r;
 
 	assert(*in_len <= UINT32_MAX && cap <= UINT32_MAX);
-	s->z.next_in = (uint8_t *)(uintptr_t)*in;      /* which is not written to */
-	s->z.avail_in = (uint32_t)*in_len;
-	s->z.next_out = out;
-	s->z.avail_out = (uint32_t)cap;
-	s->z.flush = modes[flush];
-	s->z.end_of_stream = flush == GZIP_FINISH;
-	r = isal_deflate(&s->z);
+	self->z.next_in = (uint8_t *)(uintptr_t)*in;      /* which is not written to */
+	self->z.avail_in = (uint32_t)*in_len;
+	self->z.next_out = out;
+	self->z.avail_out = (uint32_t)cap;
+	self->z.flush = modes[flush];
+	self->z.end_of_stream = flush == GZIP_FINISH;
+	r = isal_deflate(&self->z);
 	assert(r == COMP_OK);
 	(void)r;
-	*in = s->z.next_in;
-	*in_len = s->z.avail_in;
-	*written = cap - s->z.avail_out;
-	return flush == GZIP_FINISH ? s->z.internal_state.state == ZSTATE_END : !s->z.avail_in && s->z.avail_out;
+	*in = self->z.next_in;
+	*in_len = self->z.avail_in;
+	*written = cap - self->z.avail_out;
+	return flush == GZIP_FINISH ? self->z.internal_state.state == ZSTATE_END
+				    : !self->z.avail_in && self->z.avail_out;
 }
 
-const struct packer packer_isal = { isal_open, isal_write, isal_close };
+const struct gzip_packer packer_isal = { isal_open, isal_write, isal_close };
 #endif

@@ -10,45 +10,45 @@
 
 enum { SPLICE_PIPE_BYTES = 256 * 1024, SPLICE_REST_MS = 1000, SPLICE_REST_MAX_MS = 64 * 1000 };
 
-void splice_init(struct splice *s)
+void splice_init(struct splice *self)
 {
-	*s = (struct splice){ .in = -1, .out = -1 };
+	*self = (struct splice){ .in = -1, .out = -1 };
 }
 
-void splice_end(struct splice *s)
+void splice_end(struct splice *self)
 {
-	if (s->in >= 0) {
-		close(s->in);
-		close(s->out);
+	if (self->in >= 0) {
+		close(self->in);
+		close(self->out);
 	}
-	s->in = s->out = -1;
+	self->in = self->out = -1;
 }
 
 /* Where the pipe cannot be made larger, it takes less at a time. */
-static int splice_open(struct splice *s)
+static int splice_open(struct splice *self)
 {
 	int ends[2];
 
-	if (s->in >= 0)
+	if (self->in >= 0)
 		return 0;
 	if (pipe2(ends, O_NONBLOCK | O_CLOEXEC))
 		return -1;
-	s->out = ends[0];
-	s->in = ends[1];
-	fcntl(s->in, F_SETPIPE_SZ, SPLICE_PIPE_BYTES);
+	self->out = ends[0];
+	self->in = ends[1];
+	fcntl(self->in, F_SETPIPE_SZ, SPLICE_PIPE_BYTES);
 	return 0;
 }
 
 /* Puts as many of the bytes into the pipe as fit. */
-static ssize_t splice_fill(struct splice *s, const struct iovec *iov, int n_copied, int n)
+static ssize_t splice_fill(struct splice *self, const struct iovec *iov, int n_copied, int n)
 {
 	ssize_t len = 0, copied = 0, referred;
 
 	for (int i = 0; i < n_copied; i++)
 		len += (ssize_t)iov[i].iov_len;
-	if (len && (copied = writev(s->in, iov, n_copied)) < len)
+	if (len && (copied = writev(self->in, iov, n_copied)) < len)
 		return copied;
-	referred = vmsplice(s->in, iov + n_copied, (size_t)(n - n_copied), SPLICE_F_NONBLOCK);
+	referred = vmsplice(self->in, iov + n_copied, (size_t)(n - n_copied), SPLICE_F_NONBLOCK);
 	if (referred < 0)
 		return copied && errno == EAGAIN ? copied : -1;
 	return copied + referred;
@@ -66,41 +66,42 @@ static bool splice_is_at_fault(int err)
 }
 
 /* Each kind of failure is logged once, however often it comes and goes. */
-static ssize_t splice_rest(struct splice *s, uint64_t now_ms)
+static ssize_t splice_rest(struct splice *self, uint64_t now_ms)
 {
-	if (s->logged != errno)
+	if (self->logged != errno)
 		log_warn("splice: %s; large bodies are copied to their clients meanwhile", strerror(errno));
-	s->logged = errno;
-	splice_end(s);
-	s->rest_ms = !s->rest_ms ? SPLICE_REST_MS
-	    : s->rest_ms < SPLICE_REST_MAX_MS ? 2 * s->rest_ms
+	self->logged = errno;
+	splice_end(self);
+	self->rest_ms = !self->rest_ms ? SPLICE_REST_MS
+	    : self->rest_ms < SPLICE_REST_MAX_MS ? 2 * self->rest_ms
 	    : SPLICE_REST_MAX_MS;
-	s->again_ms = now_ms + s->rest_ms;
+	self->again_ms = now_ms + self->rest_ms;
 	errno = ENOTSUP;
 	return -1;
 }
 
-ssize_t splice_send(struct splice *s, uint64_t now_ms, int fd, const struct iovec *iov, int n_copied, int n, bool more)
+ssize_t splice_send(struct splice *self, uint64_t now_ms, int fd, const struct iovec *iov, int n_copied, int n,
+    bool more)
 {
 	ssize_t given = -1, sent = 0, step = 0;
 	int err;
 
-	if (splice_rests(s, now_ms)) {
+	if (splice_rests(self, now_ms)) {
 		errno = ENOTSUP;
 		return -1;
 	}
-	if (splice_open(s) || (given = splice_fill(s, iov, n_copied, n)) <= 0)
-		return splice_rest(s, now_ms);
+	if (splice_open(self) || (given = splice_fill(self, iov, n_copied, n)) <= 0)
+		return splice_rest(self, now_ms);
 	do
-		step = splice(s->out, NULL, fd, NULL, (size_t)(given - sent),
+		step = splice(self->out, NULL, fd, NULL, (size_t)(given - sent),
 		    SPLICE_F_NONBLOCK | (more ? SPLICE_F_MORE : 0));
 	while ((step > 0 && (sent += step) < given) || (step < 0 && errno == EINTR));
 	if (!sent && step < 0 && splice_is_at_fault(errno))
-		return splice_rest(s, now_ms);
-	s->again_ms = s->rest_ms = 0;
+		return splice_rest(self, now_ms);
+	self->again_ms = self->rest_ms = 0;
 	err = errno;
 	if (sent < given)
-		splice_end(s);         /* drops the bytes that the socket did not take */
+		splice_end(self);         /* drops the bytes that the socket did not take */
 	errno = err;
 	return sent ? sent : step;
 }

@@ -21,9 +21,9 @@ struct splice {
 
 void splice_init(struct splice *);
 void splice_end(struct splice *);
-static inline bool splice_rests(const struct splice *s, uint64_t now_ms)
+static inline bool splice_rests(const struct splice *self, uint64_t now_ms)
 {
-	return s->again_ms && now_ms < s->again_ms;
+	return self->again_ms && now_ms < self->again_ms;
 }
 /* Sends the first n_copied pieces as a copy and the others by reference, in as few segments as if they were one piece.
  * more: another write follows at once. Returns like sendmsg(2) how many bytes the socket took. Where the pipe does not
