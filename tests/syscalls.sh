@@ -32,7 +32,7 @@ END
 chmod +x "$work/utfeed"
 
 (cd "$here/e2e" && UTFEED="$work/utfeed" UTFEED_SERVE_ARGS="--sandbox off" PYTHONDONTWRITEBYTECODE=1 "${PYTHON:-python3}" -m pytest -q \
-	-p no:cacheprovider ${PYTEST_JOBS:+-n "$PYTEST_JOBS" --dist load} --deselect test_sandbox.py "$@") >"$work/log" 2>&1 || :
+	-p no:cacheprovider -p side_by_side --deselect test_sandbox.py "$@") >"$work/log" 2>&1 || :
 tail -n 1 "$work/log"
 cat "$work/seen"/* 2>/dev/null | awk -v list="$here/../proxy/sandbox/syscalls.def" '
 	{ seen[$1] += $2; total += $2 }

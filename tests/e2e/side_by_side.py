@@ -1,0 +1,102 @@
+"""PYTEST_JOBS=4: the tests in four processes. They are forked once all tests are collected, and each takes the next few of one file as
+soon as it has done the last ones. What they report, the first process tells as its own.
+Invariant: of each test there is a report, also where its process died."""
+import gc
+import multiprocessing
+import multiprocessing.connection
+import os
+import struct
+
+import pytest
+from _pytest.reports import TestReport
+
+JOBS = int(os.environ.get("PYTEST_JOBS") or 1)
+FEW = 8
+NUMBER = struct.Struct("=I")
+
+
+def batches(items):
+    """Ranges of a few tests of one file."""
+    start, made = 0, []
+    for at, item in enumerate(items):
+        if at - start == FEW or item.path != items[start].path:
+            made.append(range(start, at))
+            start = at
+    return [*made, range(start, len(items))]
+
+
+class Teller:
+    """In a forked process, in the terminal's place."""
+
+    def __init__(self, config, pipe):
+        self.config, self.pipe = config, pipe
+
+    def pytest_runtest_logreport(self, report):
+        self.pipe.send(self.config.hook.pytest_report_to_serializable(config=self.config, report=report))
+
+
+def work(session, todo, made, pipe):
+    config = session.config
+    capture = config.pluginmanager.getplugin("capturemanager")
+    capture.stop_global_capturing()             # the file that this writes to is the first process's
+    capture.start_global_capturing()
+    capture.suspend_global_capture()
+    config.pluginmanager.unregister(name="terminalreporter")
+    config.pluginmanager.register(Teller(config, pipe))
+
+    def take():
+        number = os.read(todo, NUMBER.size)
+        return [session.items[at] for at in made[NUMBER.unpack(number)[0]]] if number else []
+    batch = take()
+    while batch:
+        following = take()
+        for item, after in zip(batch, [*batch[1:], *(following[:1] or [None])]):
+            config.hook.pytest_runtest_protocol(item=item, nextitem=after)
+        batch = following
+
+
+def each_report(session, pipes):
+    """As they come, until every process has ended; then one of each test of which none came."""
+    untold = {item.nodeid: item for item in session.items}
+    while pipes:
+        for pipe in multiprocessing.connection.wait(pipes):
+            try:
+                report = session.config.hook.pytest_report_from_serializable(config=session.config, data=pipe.recv())
+            except EOFError:
+                pipes.remove(pipe)
+                continue
+            if report.when == "teardown":
+                untold.pop(report.nodeid)
+            yield report
+    for item in untold.values():
+        yield TestReport(item.nodeid, item.location, {}, "failed", "the process of this test ended before it", "call")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtestloop(session):
+    config = session.config
+    if JOBS == 1 or session.testsfailed or config.option.collectonly or not session.items:
+        return None
+    made = batches(session.items)
+    todo, numbers = os.pipe()
+    os.write(numbers, b"".join(NUMBER.pack(number) for number in range(len(made))))     # a pipe holds 16,384 of them
+    os.close(numbers)
+    folder = config._tmp_path_factory.getbasetemp()
+    fork, pipes, processes = multiprocessing.get_context("fork"), [], []
+    gc.freeze()                         # a search for garbage would copy every page
+    for job in range(JOBS):
+        mine, theirs = fork.Pipe(duplex=False)
+        config._tmp_path_factory._basetemp = folder / str(job)
+        config._tmp_path_factory._basetemp.mkdir()
+        processes.append(fork.Process(target=work, args=(session, todo, made, theirs), daemon=True))
+        processes[-1].start()
+        theirs.close()
+        pipes.append(mine)
+    config._tmp_path_factory._basetemp = folder
+    for report in each_report(session, pipes):
+        config.hook.pytest_runtest_logreport(report=report)
+        if report.when == "teardown":
+            config.hook.pytest_runtest_logfinish(nodeid=report.nodeid, location=report.location)
+    for process in processes:
+        process.join()
+    return True
