@@ -26,16 +26,16 @@ static void admin_on_call(struct task *task)
 	atomic_store(&call->out, false);
 }
 
-static void admin_call_workers(struct admin *a)
+static void admin_call_workers(struct admin *admin)
 {
-	for (size_t i = 0; i < a->parts.n_workers; i++) {
-		struct admin_call *call = &a->calls[i];
+	for (size_t i = 0; i < admin->parts.n_workers; i++) {
+		struct admin_call *call = &admin->calls[i];
 
 		if (atomic_load(&call->out))
 			continue;
-		call->sent_us = loop_now_us(a->loop);
+		call->sent_us = loop_now_us(admin->loop);
 		atomic_store(&call->out, true);
-		loop_wake(a->parts.loops[i], &call->task);
+		loop_wake(admin->parts.loops[i], &call->task);
 	}
 }
 
@@ -51,11 +51,12 @@ static void admin_sample_durations(struct history_sample *sample, struct stats *
 	}
 }
 
-void admin_sample(const struct admin *a, struct history_sample *sample)
+void admin_sample(const struct admin *admin, struct history_sample *sample)
 {
-	*sample = (struct history_sample){ .at = loop_wall_ms(a->loop) / 1000, .resident = process_resident_bytes() };
-	for (size_t i = 0; i < a->parts.n_workers; i++) {
-		struct stats *from = a->parts.stats[i];
+	*sample =
+	    (struct history_sample){ .at = loop_wall_ms(admin->loop) / 1000, .resident = process_resident_bytes() };
+	for (size_t i = 0; i < admin->parts.n_workers; i++) {
+		struct stats *from = admin->parts.stats[i];
 
 		sample->requests += stats_get(&from->value[STAT_REQUESTS]);
 		sample->hits += stats_get(&from->value[STAT_CACHE_HITS]);
@@ -67,33 +68,33 @@ void admin_sample(const struct admin *a, struct history_sample *sample)
 	}
 }
 
-static void admin_keep_history(struct admin *a)
+static void admin_keep_history(struct admin *admin)
 {
 	struct history_sample s;
 
-	if (loop_now_ms(a->loop) < a->sample_due_ms)
+	if (loop_now_ms(admin->loop) < admin->sample_due_ms)
 		return;
-	a->sample_due_ms = loop_now_ms(a->loop) + HISTORY_STEP_S * 1000;
-	admin_sample(a, &s);
-	history_add(&a->history, &s);
+	admin->sample_due_ms = loop_now_ms(admin->loop) + HISTORY_STEP_S * 1000;
+	admin_sample(admin, &s);
+	history_add(&admin->history, &s);
 }
 
 static void admin_on_turn(struct timer *timer)
 {
-	struct admin *a = container_of(timer, struct admin, turn);
+	struct admin *admin = container_of(timer, struct admin, turn);
 
-	admin_call_workers(a);
-	admin_keep_history(a);
-	loop_arm(a->loop, &a->turn, ADMIN_CALL_MS);
+	admin_call_workers(admin);
+	admin_keep_history(admin);
+	loop_arm(admin->loop, &admin->turn, ADMIN_CALL_MS);
 }
 
-size_t admin_stuck(const struct admin *a)
+size_t admin_stuck(const struct admin *admin)
 {
-	uint64_t now = loop_now_us(a->loop);
+	uint64_t now = loop_now_us(admin->loop);
 	size_t n = 0;
 
-	for (size_t i = 0; i < a->parts.n_workers; i++)
-		n += atomic_load(&a->calls[i].out) && now - a->calls[i].sent_us > ADMIN_STUCK_MS * 1000ull;
+	for (size_t i = 0; i < admin->parts.n_workers; i++)
+		n += atomic_load(&admin->calls[i].out) && now - admin->calls[i].sent_us > ADMIN_STUCK_MS * 1000ull;
 	return n;
 }
 
@@ -104,20 +105,20 @@ static void admin_on_accept(void *arg, int fd, const struct sockaddr *peer, sock
 
 static void admin_on_renew(struct task *task)
 {
-	struct admin *a = container_of(task, struct admin, renew);
-	struct settings *settings = atomic_exchange(&a->next, NULL);
+	struct admin *admin = container_of(task, struct admin, renew);
+	struct settings *settings = atomic_exchange(&admin->next, NULL);
 
 	if (!settings)
 		return;
-	settings_unref(&a->settings);
-	a->settings = settings;
+	settings_unref(&admin->settings);
+	admin->settings = settings;
 	settings_taken(settings);
 }
 
-static void admin_close_listeners(struct admin *a)
+static void admin_close_listeners(struct admin *admin)
 {
-	while (a->n_listeners)
-		listener_free(&a->listeners[--a->n_listeners]);
+	while (admin->n_listeners)
+		listener_free(&admin->listeners[--admin->n_listeners]);
 }
 
 static void admin_on_given_up(struct task *task)
@@ -132,126 +133,127 @@ static void admin_on_stop(struct task *task)
 
 struct admin *admin_new(const struct admin_parts *parts, const int *fds, size_t n)
 {
-	struct admin *a = calloc(1, sizeof *a);
+	struct admin *admin = calloc(1, sizeof *admin);
 	size_t taken = 0;
 
-	if (!a || !(a->calls = calloc(parts->n_workers, sizeof *a->calls)) ||
-	    !(a->sets = calloc(parts->n_workers + 1, sizeof *a->sets)) ||
-	    !(a->listeners = calloc(n, sizeof *a->listeners)) || !(a->loop = loop_new()))
+	if (!admin || !(admin->calls = calloc(parts->n_workers, sizeof *admin->calls)) ||
+	    !(admin->sets = calloc(parts->n_workers + 1, sizeof *admin->sets)) ||
+	    !(admin->listeners = calloc(n, sizeof *admin->listeners)) || !(admin->loop = loop_new()))
 		goto fail;
-	memcpy(a->sets, parts->stats, parts->n_workers * sizeof *a->sets);
-	a->sets[parts->n_workers] = loop_stats(a->loop);
-	a->parts = *parts;
-	a->settings = settings_ref(parts->settings);
-	a->report = reload_report_ref(parts->report);
-	a->reported.run = admin_on_report;
-	a->renew.run = admin_on_renew;
-	a->stop.run = admin_on_stop;
-	a->given_up.run = admin_on_given_up;
-	a->turn.fire = admin_on_turn;
-	sweeper_init(&a->sweeper, parts->cache, a->loop);
-	LIST_INIT(&a->conns);
-	places_init(&a->places);
-	TAILQ_INIT(&a->jobs);
-	LIST_INIT(&a->waits);
+	memcpy(admin->sets, parts->stats, parts->n_workers * sizeof *admin->sets);
+	admin->sets[parts->n_workers] = loop_stats(admin->loop);
+	admin->parts = *parts;
+	admin->settings = settings_ref(parts->settings);
+	admin->report = reload_report_ref(parts->report);
+	admin->reported.run = admin_on_report;
+	admin->renew.run = admin_on_renew;
+	admin->stop.run = admin_on_stop;
+	admin->given_up.run = admin_on_given_up;
+	admin->turn.fire = admin_on_turn;
+	sweeper_init(&admin->sweeper, parts->cache, admin->loop);
+	LIST_INIT(&admin->conns);
+	places_init(&admin->places);
+	TAILQ_INIT(&admin->jobs);
+	LIST_INIT(&admin->waits);
 	for (size_t i = 0; i < parts->n_workers; i++) {
-		a->calls[i].task.run = admin_on_call;
-		a->calls[i].admin = a;
-		a->calls[i].stats = parts->stats[i];
+		admin->calls[i].task.run = admin_on_call;
+		admin->calls[i].admin = admin;
+		admin->calls[i].stats = parts->stats[i];
 	}
 	while (taken < n)
-		if (!(a->listeners[a->n_listeners++] = listener_new(a->loop, fds[taken++], admin_on_accept, a)))
+		if (!(admin->listeners[admin->n_listeners++] =
+		            listener_new(admin->loop, fds[taken++], admin_on_accept, admin)))
 			goto fail;
-	a->started_at = loop_wall_ms(a->loop) / 1000;
+	admin->started_at = loop_wall_ms(admin->loop) / 1000;
 	for (enum charset cs = CS_NONE + 1; cs < CS_COUNT; cs++)
-		a->charsets_missing += !decoder_has_converter(cs);
-	return a;
+		admin->charsets_missing += !decoder_has_converter(cs);
+	return admin;
 fail:
 	log_error("admin-listen: %s", strerror(ENOMEM));
 	while (taken < n)
 		close(fds[taken++]);
-	admin_free(&a);
+	admin_free(&admin);
 	return NULL;
 }
 
 static void *admin_run(void *arg)
 {
-	struct admin *a = arg;
+	struct admin *admin = arg;
 
-	admin_on_turn(&a->turn);
-	if (loop_run(a->loop))
+	admin_on_turn(&admin->turn);
+	if (loop_run(admin->loop))
 		log_error("admin-listen: the event loop failed");
 	return NULL;
 }
 
-int admin_start(struct admin *a)
+int admin_start(struct admin *admin)
 {
-	int err = pthread_create(&a->thread, NULL, admin_run, a);
+	int err = pthread_create(&admin->thread, NULL, admin_run, admin);
 
-	a->started = !err;
+	admin->started = !err;
 	return err;
 }
 
-void admin_renew(struct admin *a, struct settings *settings)
+void admin_renew(struct admin *admin, struct settings *settings)
 {
-	struct settings *missed = atomic_exchange(&a->next, settings_ref(settings));
+	struct settings *missed = atomic_exchange(&admin->next, settings_ref(settings));
 
 	if (missed)
 		settings_taken(missed);
 	settings_unref(&missed);
-	loop_wake(a->loop, &a->renew);
+	loop_wake(admin->loop, &admin->renew);
 }
 
-void admin_leave(struct admin *a)
+void admin_leave(struct admin *admin)
 {
-	atomic_store(&a->leaving, true);
+	atomic_store(&admin->leaving, true);
 }
 
-void admin_give_up(struct admin *a)
+void admin_give_up(struct admin *admin)
 {
-	loop_wake(a->loop, &a->given_up);
+	loop_wake(admin->loop, &admin->given_up);
 }
 
-struct stats *admin_stats(struct admin *a)
+struct stats *admin_stats(struct admin *admin)
 {
-	return loop_stats(a->loop);
+	return loop_stats(admin->loop);
 }
 
 void admin_free(struct admin **ap)
 {
-	struct admin *a = *ap;
+	struct admin *admin = *ap;
 	struct settings *next;
 
-	if (!a)
+	if (!admin)
 		return;
-	if (a->started) {
-		loop_wake(a->loop, &a->stop);
-		pthread_join(a->thread, NULL);
+	if (admin->started) {
+		loop_wake(admin->loop, &admin->stop);
+		pthread_join(admin->thread, NULL);
 	}
 	/* the workers' loops, which do not run any more, may still hold calls */
-	for (size_t i = 0; a->calls && i < a->parts.n_workers; i++)
-		if (a->calls[i].task.run)
-			loop_forget(a->parts.loops[i], &a->calls[i].task);
-	while (!LIST_EMPTY(&a->conns))
-		admin_conn_free(LIST_FIRST(&a->conns));
-	check_jobs_end(a);
-	admin_close_listeners(a);
-	if (a->loop) {
-		loop_disarm(a->loop, &a->turn);
-		sweeper_end(&a->sweeper);
-		loop_forget(a->loop, &a->renew);
-		loop_forget(a->loop, &a->reported);
-		loop_forget(a->loop, &a->stop);
-		loop_forget(a->loop, &a->given_up);
+	for (size_t i = 0; admin->calls && i < admin->parts.n_workers; i++)
+		if (admin->calls[i].task.run)
+			loop_forget(admin->parts.loops[i], &admin->calls[i].task);
+	while (!LIST_EMPTY(&admin->conns))
+		admin_conn_free(LIST_FIRST(&admin->conns));
+	check_jobs_end(admin);
+	admin_close_listeners(admin);
+	if (admin->loop) {
+		loop_disarm(admin->loop, &admin->turn);
+		sweeper_end(&admin->sweeper);
+		loop_forget(admin->loop, &admin->renew);
+		loop_forget(admin->loop, &admin->reported);
+		loop_forget(admin->loop, &admin->stop);
+		loop_forget(admin->loop, &admin->given_up);
 	}
-	next = atomic_load(&a->next);
+	next = atomic_load(&admin->next);
 	settings_unref(&next);
-	settings_unref(&a->settings);
-	admin_reload_end(a);
-	loop_free(&a->loop);
-	free(a->listeners);
-	free(a->sets);
-	free(a->calls);
-	free(a);
+	settings_unref(&admin->settings);
+	admin_reload_end(admin);
+	loop_free(&admin->loop);
+	free(admin->listeners);
+	free(admin->sets);
+	free(admin->calls);
+	free(admin);
 	*ap = NULL;
 }

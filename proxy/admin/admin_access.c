@@ -177,15 +177,15 @@ const struct admin_refusal *admin_judge(const struct conf *conf, const struct ht
 	return (*page)->reach == PROBES ? NULL : judge_operator(conf, m, who, *page);
 }
 
-bool admin_is_allowed(const struct admin *a, const struct sockaddr *peer)
+bool admin_is_allowed(const struct admin *admin, const struct sockaddr *peer)
 {
 	struct ip ip;
 
-	return !ip_from_sockaddr(peer, &ip) || cidr_list_contains(&a->settings->conf->admin_allow, &ip);
+	return !ip_from_sockaddr(peer, &ip) || cidr_list_contains(&admin->settings->conf->admin_allow, &ip);
 }
 
 /* Unread bytes would make close() send a reset, which would take the answer along. */
-void admin_turn_away(const struct admin *a, int fd)
+void admin_turn_away(const struct admin *admin, int fd)
 {
 	static const char sentence[] = ADMIN_TURNED_AWAY "\n";
 	char answer[512];
@@ -193,10 +193,10 @@ void admin_turn_away(const struct admin *a, int fd)
 	    "HTTP/1.1 403 %s\r\nDate: %s\r\nServer: utfeed\r\nContent-Type: text/plain; charset=utf-8\r\n"
 	    "Content-Length: %zu\r\nCache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n"
 	    "Connection: close\r\n\r\n%s",
-	    http_reason_phrase(403), loop_http_date(a->loop), sizeof sentence - 1, sentence);
+	    http_reason_phrase(403), loop_http_date(admin->loop), sizeof sentence - 1, sentence);
 
-	(void)recv(fd, loop_scratch(a->loop), LOOP_SCRATCH_BYTES, MSG_DONTWAIT);
-	if (!tls_set_door(a->settings->tls, TLS_DOOR_ADMIN))
+	(void)recv(fd, loop_scratch(admin->loop), LOOP_SCRATCH_BYTES, MSG_DONTWAIT);
+	if (!tls_set_door(admin->settings->tls, TLS_DOOR_ADMIN))
 		(void)send(fd, answer, (size_t)n, MSG_DONTWAIT | MSG_NOSIGNAL);
 	close(fd);
 }

@@ -34,11 +34,11 @@ static void answer_health(struct admin_exchange *x)
 
 /* Whether the store behind memory cannot be reached. utfeed serves on without it, so the page shows it but stays
  * 200. */
-static bool admin_store_is_away(struct admin *a)
+static bool admin_store_is_away(struct admin *admin)
 {
 	struct stats_gauges gauges = { 0 };
 
-	cache_stats(a->parts.cache, &gauges);
+	cache_stats(admin->parts.cache, &gauges);
 	return gauges.of[GAUGE_SECOND_AWAY].known && gauges.of[GAUGE_SECOND_AWAY].value;
 }
 
@@ -53,17 +53,17 @@ static void answer_icon(struct admin_exchange *x)
 /* A line for each thing that being ready takes. Listeners and stores are open since before this listener answered. */
 static void answer_ready(struct admin_exchange *x)
 {
-	struct admin *a = x->admin;
-	bool leaving = atomic_load(&a->leaving), turning = !admin_stuck(a), complete = !a->charsets_missing;
+	struct admin *admin = x->admin;
+	bool leaving = atomic_load(&admin->leaving), turning = !admin_stuck(admin), complete = !admin->charsets_missing;
 
 	x->status = !leaving && turning && complete ? 200 : 503;
 	fprintf(x->out, "listeners: %s\n", leaving ? "closing, utfeed is ending" : "ok");
 	fprintf(x->out, "workers: %s\n", turning ? "ok" : "stuck");
-	fprintf(x->out, "stores: %s\n", admin_store_is_away(a) ? "ok, but that behind memory is away" : "ok");
+	fprintf(x->out, "stores: %s\n", admin_store_is_away(admin) ? "ok, but that behind memory is away" : "ok");
 	if (complete)
 		fputs("charsets: ok\n", x->out);
 	else
-		fprintf(x->out, "charsets: %zu have no converter on this system\n", a->charsets_missing);
+		fprintf(x->out, "charsets: %zu have no converter on this system\n", admin->charsets_missing);
 }
 
 static enum metrics_format admin_metrics_format(const struct http_msg *m)
@@ -79,16 +79,16 @@ static enum metrics_format admin_metrics_format(const struct http_msg *m)
 
 static void answer_metrics(struct admin_exchange *x)
 {
-	struct admin *a = x->admin;
+	struct admin *admin = x->admin;
 	struct stats_gauges gauges = { 0 };
-	const struct metrics_source from = { a->sets, a->parts.n_workers + 1, &gauges, a->settings };
+	const struct metrics_source from = { admin->sets, admin->parts.n_workers + 1, &gauges, admin->settings };
 	enum metrics_format format = admin_metrics_format(x->msg);
 
-	cache_stats(a->parts.cache, &gauges);
-	backoff_stats(a->parts.backoff, loop_now_ms(a->loop), &gauges);
-	feeds_seen_stats(a->parts.feeds, loop_wall_ms(a->loop) / 1000, &gauges);
-	stats_tell_longest_turn(&gauges, a->sets, a->parts.n_workers);
-	reload_report_stats(a->report, &gauges);
+	cache_stats(admin->parts.cache, &gauges);
+	backoff_stats(admin->parts.backoff, loop_now_ms(admin->loop), &gauges);
+	feeds_seen_stats(admin->parts.feeds, loop_wall_ms(admin->loop) / 1000, &gauges);
+	stats_tell_longest_turn(&gauges, admin->sets, admin->parts.n_workers);
+	reload_report_stats(admin->report, &gauges);
 	x->type = metrics_media_type(format);
 	metrics_write(x->out, &from, format);
 }

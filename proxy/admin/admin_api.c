@@ -16,8 +16,8 @@
 #include "proxy/settings/reload_report.h"
 #include "proxy/settings/settings.h"
 
-/* Begins an answer of one object, which answer_end() ends. */
-static struct json answer_begin(struct admin_exchange *x)
+/* Begins an answer of one object, which api_json_end() ends. */
+static struct json api_json_begin(struct admin_exchange *x)
 {
 	struct json j = { x->out, false };
 
@@ -26,7 +26,7 @@ static struct json answer_begin(struct admin_exchange *x)
 	return j;
 }
 
-static void answer_end(struct json *j)
+static void api_json_end(struct json *j)
 {
 	json_close(j);
 	putc('\n', j->out);
@@ -34,24 +34,24 @@ static void answer_end(struct json *j)
 
 void admin_api_error(struct admin_exchange *x, int status, const char *sentence)
 {
-	struct json j = answer_begin(x);
+	struct json j = api_json_begin(x);
 
 	x->status = status;
 	json_string(&j, "error", sentence);
-	answer_end(&j);
+	api_json_end(&j);
 }
 
 /* counting: n is what was counted so far. */
 static void answer_purged(struct admin_exchange *x, const struct purge *purge, int64_t n, bool counting, bool owed)
 {
-	struct json j = answer_begin(x);
+	struct json j = api_json_begin(x);
 
 	x->status = owed ? 202 : 200;
 	json_number(&j, purge->soft ? "marked_stale" : "purged", n < 0 ? 0 : (uint64_t)n);
 	if (counting || n < 0)
 		json_bool(&j, "counting", true);
 	json_bool(&j, "confirmed", !owed);
-	answer_end(&j);
+	api_json_end(&j);
 }
 
 static void admin_on_purged(struct purge_wait *wait)
@@ -65,20 +65,20 @@ static void admin_on_purged(struct purge_wait *wait)
 
 static void admin_purge(struct admin_exchange *x, const struct purge *purge, const struct destination *to)
 {
-	struct admin *a = x->admin;
+	struct admin *admin = x->admin;
 	struct purge_begun begun;
 
-	if (cache_is_retired(a->parts.cache)) {
+	if (cache_is_retired(admin->parts.cache)) {
 		admin_api_error(x, 503, "Another process serves now. Ask again.");
 		return;
 	}
-	if (purge_run(purge, a->parts.cache, a->parts.backoff, to, loop_wall_ms(a->loop) / 1000, loop_now_ms(a->loop),
-	        &begun) ||
-	    purge_wait_new(&x->waits, &a->sweeper, &begun)) {
+	if (purge_run(purge, admin->parts.cache, admin->parts.backoff, to, loop_wall_ms(admin->loop) / 1000,
+	        loop_now_ms(admin->loop), &begun) ||
+	    purge_wait_new(&x->waits, &admin->sweeper, &begun)) {
 		admin_api_error(x, 500, "utfeed ran out of memory.");
 		return;
 	}
-	stats_add(loop_stats(a->loop), STAT_CACHE_PURGES, 1);
+	stats_add(loop_stats(admin->loop), STAT_CACHE_PURGES, 1);
 	if (!x->waits) {
 		answer_purged(x, purge, begun.count, false, false);
 		return;
@@ -156,19 +156,19 @@ void admin_api_resume(struct admin_exchange *x)
 		admin_api_error(x, 400, why);
 		return;
 	}
-	struct json j = answer_begin(x);
+	struct json j = api_json_begin(x);
 
 	json_number(&j, "resumed", ended);
-	answer_end(&j);
+	api_json_end(&j);
 }
 
 void admin_api_drain(struct admin_exchange *x)
 {
-	struct json j = answer_begin(x);
+	struct json j = api_json_begin(x);
 
 	x->status = 202;
 	json_bool(&j, "draining", true);
-	answer_end(&j);
+	api_json_end(&j);
 	log_info("admin: asked to end");
 	x->admin->parts.drain(x->admin->parts.arg);
 }
@@ -196,10 +196,10 @@ void admin_api_log_level(struct admin_exchange *x)
 		}
 		log_set_level((enum log_level)level);
 	}
-	struct json j = answer_begin(x);
+	struct json j = api_json_begin(x);
 
 	json_string(&j, "level", admin_levels[atomic_load(&log_threshold)]);
-	answer_end(&j);
+	api_json_end(&j);
 }
 
 void admin_api_feeds(struct admin_exchange *x)
@@ -254,42 +254,42 @@ void admin_api_config(struct admin_exchange *x)
 		conf_dump(f, settings->conf);
 		fclose(f);
 	}
-	struct json j = answer_begin(x);
+	struct json j = api_json_begin(x);
 
 	json_number(&j, "generation", settings->generation);
 	json_string(&j, "file", settings->conf->file);
 	json_string(&j, "text", text ? text : "");
 	reload_report_json(&j, "last_reload", x->admin->report);
-	answer_end(&j);
+	api_json_end(&j);
 	free(text);
 }
 
 void admin_api_status(struct admin_exchange *x)
 {
-	struct admin *a = x->admin;
+	struct admin *admin = x->admin;
 	struct history_sample now, hour;
 
-	admin_sample(a, &now);
-	hour = history_since(&a->history, &now);
-	struct json j = answer_begin(x);
+	admin_sample(admin, &now);
+	hour = history_since(&admin->history, &now);
+	struct json j = api_json_begin(x);
 
 	json_string(&j, "version", PACKAGE_VERSION);
-	json_number(&j, "started", (uint64_t)a->started_at);
+	json_number(&j, "started", (uint64_t)admin->started_at);
 	json_number(&j, "now", (uint64_t)now.at);
-	json_number(&j, "workers", a->parts.n_workers);
-	json_number(&j, "workers_stuck", admin_stuck(a));
-	json_bool(&j, "draining", atomic_load(&a->leaving));
+	json_number(&j, "workers", admin->parts.n_workers);
+	json_number(&j, "workers_stuck", admin_stuck(admin));
+	json_bool(&j, "draining", atomic_load(&admin->leaving));
 	json_number(&j, "requests", now.requests);
 	json_number(&j, "hits", now.hits);
 	json_number(&j, "errors", now.errors);
 	json_number(&j, "bytes_to_clients", now.bytes);
 	json_number(&j, "resident_bytes", now.resident);
-	json_number(&j, "feeds", feeds_seen_count(a->parts.feeds));
+	json_number(&j, "feeds", feeds_seen_count(admin->parts.feeds));
 	json_open(&j, "last_hour");
 	json_number(&j, "answers", hour.timed);
 	admin_write_quantiles(&j, &hour);
 	json_close(&j);
 	json_number(&j, "history_step_s", HISTORY_STEP_S);
-	admin_write_history(&j, &a->history);
-	answer_end(&j);
+	admin_write_history(&j, &admin->history);
+	api_json_end(&j);
 }

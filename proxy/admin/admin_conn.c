@@ -98,14 +98,14 @@ static void admin_drop_exchange(struct admin_conn *conn)
 
 void admin_conn_free(struct admin_conn *conn)
 {
-	struct admin *a = conn->admin;
+	struct admin *admin = conn->admin;
 
 	LIST_REMOVE(conn, link);
-	places_leave(&a->places, &conn->place);
+	places_leave(&admin->places, &conn->place);
 	admin_drop_exchange(conn);
 	text_free(&conn->out);
-	loop_disarm(a->loop, &conn->timer);
-	loop_forget_own(a->loop, &conn->resume);
+	loop_disarm(admin->loop, &conn->timer);
+	loop_forget_own(admin->loop, &conn->resume);
 	conn_close(&conn->conn);
 	http_parser_free(&conn->parser);
 	http_msg_free(&conn->msg);
@@ -118,13 +118,13 @@ static void admin_on_timeout(struct timer *timer)
 }
 
 /* Closes another connection where that is needed to make room. False: all of them may stay. */
-static bool admin_make_room(struct admin *a, enum place_kind kind)
+static bool admin_make_room(struct admin *admin, enum place_kind kind)
 {
 	struct place *victim;
 
-	if (!places_are_full(&a->places, kind))
+	if (!places_are_full(&admin->places, kind))
 		return true;
-	if (!(victim = places_victim(&a->places, kind)))
+	if (!(victim = places_victim(&admin->places, kind)))
 		return false;
 	admin_conn_free(container_of(victim, struct admin_conn, place));
 	return true;
@@ -453,27 +453,27 @@ static void admin_greet(struct admin_conn *conn)
 	}
 }
 
-void admin_conn_new(struct admin *a, int fd, const struct sockaddr *peer, socklen_t len)
+void admin_conn_new(struct admin *admin, int fd, const struct sockaddr *peer, socklen_t len)
 {
 	struct ip address, *ip = ip_from_sockaddr(peer, &address) ? &address : NULL;
 	struct admin_conn *conn;
 
-	if (!admin_is_allowed(a, peer)) {
-		admin_turn_away(a, fd);
+	if (!admin_is_allowed(admin, peer)) {
+		admin_turn_away(admin, fd);
 		return;
 	}
-	if (!admin_make_room(a, PLACE_WAIT) || !(conn = calloc(1, sizeof *conn))) {
+	if (!admin_make_room(admin, PLACE_WAIT) || !(conn = calloc(1, sizeof *conn))) {
 		close(fd);
 		return;
 	}
-	conn->admin = a;
+	conn->admin = admin;
 	conn->timer.fire = admin_on_timeout;
 	conn->resume = (struct task){ .run = admin_on_resume, .is_slice = true };
 	conn->who.near = !ip || ip_is_loopback(ip);
 	conn->place.crowd = places_crowd(ip);
-	places_take(&a->places, &conn->place, PLACE_WAIT, false);
-	LIST_INSERT_HEAD(&a->conns, conn, link);
-	if (!(conn->conn = conn_new(a->loop, fd, peer, len, admin_on_conn, conn)) ||
+	places_take(&admin->places, &conn->place, PLACE_WAIT, false);
+	LIST_INSERT_HEAD(&admin->conns, conn, link);
+	if (!(conn->conn = conn_new(admin->loop, fd, peer, len, admin_on_conn, conn)) ||
 	    http_msg_init(&conn->msg, ADMIN_FIELDS_MAX) || !(conn->parser = http_parser_new(true, admin_on_body, conn)))
 		admin_conn_free(conn);
 	else

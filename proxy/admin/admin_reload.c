@@ -58,20 +58,20 @@ void admin_reload_forget(struct reload_wait *wait)
 	free(wait);
 }
 
-void admin_report(struct admin *a, struct reload_report *reload)
+void admin_report(struct admin *admin, struct reload_report *reload)
 {
-	struct reload_report *missed = atomic_exchange(&a->told[reload->trial], reload_report_ref(reload));
+	struct reload_report *missed = atomic_exchange(&admin->told[reload->trial], reload_report_ref(reload));
 
 	reload_report_unref(&missed);
-	loop_wake(a->loop, &a->reported);
+	loop_wake(admin->loop, &admin->reported);
 }
 
 /* To answer ends an exchange, and with it its wait. */
-static void reload_tell(struct admin *a, const struct reload_report *reload)
+static void reload_tell(struct admin *admin, const struct reload_report *reload)
 {
 	struct reload_wait *next;
 
-	for (struct reload_wait *wait = LIST_FIRST(&a->waits); wait; wait = next) {
+	for (struct reload_wait *wait = LIST_FIRST(&admin->waits); wait; wait = next) {
 		struct admin_exchange *x = wait->x;
 
 		next = LIST_NEXT(wait, link);
@@ -86,28 +86,28 @@ static void reload_tell(struct admin *a, const struct reload_report *reload)
 
 void admin_on_report(struct task *task)
 {
-	struct admin *a = container_of(task, struct admin, reported);
+	struct admin *admin = container_of(task, struct admin, reported);
 
 	for (size_t trial = 0; trial < 2; trial++) {
-		struct reload_report *reload = atomic_exchange(&a->told[trial], NULL);
+		struct reload_report *reload = atomic_exchange(&admin->told[trial], NULL);
 
 		if (!reload)
 			continue;
 		if (!reload->trial) {
-			reload_report_unref(&a->report);
-			a->report = reload_report_ref(reload);
+			reload_report_unref(&admin->report);
+			admin->report = reload_report_ref(reload);
 		}
-		reload_tell(a, reload);
+		reload_tell(admin, reload);
 		reload_report_unref(&reload);
 	}
 }
 
-void admin_reload_end(struct admin *a)
+void admin_reload_end(struct admin *admin)
 {
 	for (size_t trial = 0; trial < 2; trial++) {
-		struct reload_report *reload = atomic_exchange(&a->told[trial], NULL);
+		struct reload_report *reload = atomic_exchange(&admin->told[trial], NULL);
 
 		reload_report_unref(&reload);
 	}
-	reload_report_unref(&a->report);
+	reload_report_unref(&admin->report);
 }

@@ -129,11 +129,11 @@ static int job_go(struct check_job *job)
 }
 
 /* Starts the feed that has waited longest, if any waits. */
-static void job_next(struct admin *a)
+static void job_next(struct admin *admin)
 {
 	struct check_job *job, *next;
 
-	for (job = TAILQ_FIRST(&a->jobs); job; job = next) {
+	for (job = TAILQ_FIRST(&admin->jobs); job; job = next) {
 		next = TAILQ_NEXT(job, link);
 		if (job->started)
 			continue;
@@ -147,21 +147,21 @@ static void job_next(struct admin *a)
 static void job_on_ended(struct task *task)
 {
 	struct check_job *job = container_of(task, struct check_job, ended);
-	struct admin *a = job->admin;
+	struct admin *admin = job->admin;
 	bool was_feed = !job->url;
 
 	job_tell(job);
 	job_free(job);
 	if (was_feed)
-		job_next(a);
+		job_next(admin);
 }
 
-static size_t jobs_started(const struct admin *a, bool of_urls)
+static size_t jobs_started(const struct admin *admin, bool of_urls)
 {
 	const struct check_job *job;
 	size_t n = 0;
 
-	TAILQ_FOREACH(job, &a->jobs, link)
+	TAILQ_FOREACH(job, &admin->jobs, link)
 		n += job->started && !job->url == !of_urls;
 	return n;
 }
@@ -216,14 +216,14 @@ void check_job_drop(struct check_job *job)
 	pthread_mutex_unlock(&job->lock);
 }
 
-void check_jobs_end(struct admin *a)
+void check_jobs_end(struct admin *admin)
 {
 	struct check_job *job, *next;
 
-	for (job = TAILQ_FIRST(&a->jobs); job; job = next) {
+	for (job = TAILQ_FIRST(&admin->jobs); job; job = next) {
 		next = TAILQ_NEXT(job, link);
 		check_job_drop(job);
 	}
-	while ((job = TAILQ_FIRST(&a->jobs)))
+	while ((job = TAILQ_FIRST(&admin->jobs)))
 		job_free(job);
 }

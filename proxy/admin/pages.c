@@ -42,20 +42,20 @@ static double page_ratio(uint64_t part, uint64_t whole)
 	return whole ? 100.0 * (double)part / (double)whole : 0;
 }
 
-static void page_tiles(FILE *out, const struct admin *a, const struct history_sample *now)
+static void page_tiles(FILE *out, const struct admin *admin, const struct history_sample *now)
 {
-	struct history_sample hour = history_since(&a->history, now);
-	size_t stuck = admin_stuck(a);
+	struct history_sample hour = history_since(&admin->history, now);
+	size_t stuck = admin_stuck(admin);
 	char text[96];
 
 	fputs("<dl class=\"tiles\">\n", out);
-	if (atomic_load(&a->leaving))
+	if (atomic_load(&admin->leaving))
 		tile(out, "State", " class=\"bad\"", "ending");
 	else
 		tile(out, "State", stuck ? " class=\"bad\"" : " class=\"good\"",
 		    stuck ? "a worker is stuck" : "serving");
 	fputs("<div><dt>Up for</dt><dd>", out);
-	html_span(out, now->at - a->started_at);
+	html_span(out, now->at - admin->started_at);
 	fputs("</dd></div>\n", out);
 	tile_number(out, "Requests", now->requests);
 	snprintf(text, sizeof text, "%.1f %%", page_ratio(now->hits, now->requests));
@@ -68,7 +68,7 @@ static void page_tiles(FILE *out, const struct admin *a, const struct history_sa
 	tile(out, "p50, p95, p99 of the last hour", "", text);
 	tile_bytes(out, "Sent", now->bytes);
 	tile_bytes(out, "Memory", now->resident);
-	tile_number(out, "Feeds", feeds_seen_count(a->parts.feeds));
+	tile_number(out, "Feeds", feeds_seen_count(admin->parts.feeds));
 	fputs("</dl>\n", out);
 }
 
@@ -239,21 +239,21 @@ static void page_feeds_table(struct admin_exchange *x, const struct feeds_asked 
 
 void admin_page_overview(struct admin_exchange *x)
 {
-	struct admin *a = x->admin;
+	struct admin *admin = x->admin;
 	struct feeds_asked all, few;
 	struct history_sample now;
 
 	admin_page_is_html(x);
-	admin_sample(a, &now);
-	(void)feeds_asked_read(&all, (struct slice){ NULL, 0 }, a->parts.feeds,
-	    feeds_now(a->loop, a->parts.backoff));
+	admin_sample(admin, &now);
+	(void)feeds_asked_read(&all, (struct slice){ NULL, 0 }, admin->parts.feeds,
+	    feeds_now(admin->loop, admin->parts.backoff));
 	few = all;
 	few.query.max = PAGE_FEEDS;
 	html_begin(x->out, "What is going on", "/");
-	page_tiles(x->out, a, &now);
+	page_tiles(x->out, admin, &now);
 	fputs("<h2>The last hour</h2>\n<div class=\"charts\">\n", x->out);
 	for (size_t i = 0; i < PAGE_CHARTS; i++)
-		page_chart(x->out, &a->history, i);
+		page_chart(x->out, &admin->history, i);
 	fputs("</div>\n<h2>Feeds most asked for</h2>\n", x->out);
 	page_feeds_table(x, &few, &all);
 	html_end(x->out);

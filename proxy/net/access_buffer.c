@@ -42,22 +42,23 @@ static uint64_t access_to_stdout(const char *lines, size_t len)
 	return log_count_lines(lines + at, len - at);
 }
 
-void access_buffer_flush(struct access_buffer *b)
+void access_buffer_flush(struct access_buffer *buffer)
 {
 	uint64_t lost;
 
-	if (!b->len)
+	if (!buffer->len)
 		return;
-	lost = b->sink ? access_sink_put(b->sink, b->lines, b->len) : access_to_stdout(b->lines, b->len);
-	stats_add(b->stats, STAT_ACCESS_LOST, lost);
-	b->len = 0;
+	lost = buffer->sink ? access_sink_put(buffer->sink, buffer->lines, buffer->len)
+	                    : access_to_stdout(buffer->lines, buffer->len);
+	stats_add(buffer->stats, STAT_ACCESS_LOST, lost);
+	buffer->len = 0;
 }
 
-void access_buffer_add(struct access_buffer *b, const char *lines, size_t len)
+void access_buffer_add(struct access_buffer *buffer, const char *lines, size_t len)
 {
-	assert(len <= sizeof b->lines);
-	if (b->len + len > sizeof b->lines)
-		access_buffer_flush(b);
-	memcpy(b->lines + b->len, lines, len);
-	b->len += len;
+	assert(len <= sizeof buffer->lines);
+	if (buffer->len + len > sizeof buffer->lines)
+		access_buffer_flush(buffer);
+	memcpy(buffer->lines + buffer->len, lines, len);
+	buffer->len += len;
 }

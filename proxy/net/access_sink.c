@@ -24,9 +24,9 @@ struct access_sink {
 };
 
 /* How many bytes of the lines fit, by whole lines. */
-static size_t access_sink_room(const struct access_sink *s, const char *lines, size_t len)
+static size_t access_sink_room(const struct access_sink *sink, const char *lines, size_t len)
 {
-	size_t room = ACCESS_SINK_BYTES - s->len;
+	size_t room = ACCESS_SINK_BYTES - sink->len;
 
 	if (len <= room)
 		return len;
@@ -35,28 +35,28 @@ static size_t access_sink_room(const struct access_sink *s, const char *lines, s
 	return room;
 }
 
-uint64_t access_sink_put(struct access_sink *s, const char *lines, size_t len)
+uint64_t access_sink_put(struct access_sink *sink, const char *lines, size_t len)
 {
 	bool first;
 	size_t taken;
 
-	pthread_mutex_lock(&s->lock);
-	first = !s->len;
-	taken = access_sink_room(s, lines, len);
-	memcpy(s->queue + s->len, lines, taken);
-	s->len += taken;
-	pthread_mutex_unlock(&s->lock);
+	pthread_mutex_lock(&sink->lock);
+	first = !sink->len;
+	taken = access_sink_room(sink, lines, len);
+	memcpy(sink->queue + sink->len, lines, taken);
+	sink->len += taken;
+	pthread_mutex_unlock(&sink->lock);
 	if (first && taken)
-		pthread_cond_signal(&s->news);
-	return log_count_lines(lines + taken, len - taken) + atomic_exchange(&s->lost, 0);
+		pthread_cond_signal(&sink->news);
+	return log_count_lines(lines + taken, len - taken) + atomic_exchange(&sink->lost, 0);
 }
 
-void access_sink_reopen(struct access_sink *s)
+void access_sink_reopen(struct access_sink *sink)
 {
-	pthread_mutex_lock(&s->lock);
-	s->reopen = true;
-	pthread_mutex_unlock(&s->lock);
-	pthread_cond_signal(&s->news);
+	pthread_mutex_lock(&sink->lock);
+	sink->reopen = true;
+	pthread_mutex_unlock(&sink->lock);
+	pthread_cond_signal(&sink->news);
 }
 
 /* What the thread takes out of the sink at a time. */
@@ -65,77 +65,77 @@ struct access_batch {
 	bool reopen, last;
 };
 
-static struct access_batch access_sink_take(struct access_sink *s)
+static struct access_batch access_sink_take(struct access_sink *sink)
 {
 	struct access_batch b;
 	char *full;
 
-	pthread_mutex_lock(&s->lock);
-	while (!s->len && !s->reopen && !s->ending)
-		pthread_cond_wait(&s->news, &s->lock);
-	full = s->queue;
-	s->queue = s->spare;
-	s->spare = full;
-	b = (struct access_batch){ s->len, s->reopen, s->ending };
-	s->len = 0;
-	s->reopen = false;
-	pthread_mutex_unlock(&s->lock);
+	pthread_mutex_lock(&sink->lock);
+	while (!sink->len && !sink->reopen && !sink->ending)
+		pthread_cond_wait(&sink->news, &sink->lock);
+	full = sink->queue;
+	sink->queue = sink->spare;
+	sink->spare = full;
+	b = (struct access_batch){ sink->len, sink->reopen, sink->ending };
+	sink->len = 0;
+	sink->reopen = false;
+	pthread_mutex_unlock(&sink->lock);
 	return b;
 }
 
 static void *access_sink_run(void *arg)
 {
-	struct access_sink *s = arg;
+	struct access_sink *sink = arg;
 	struct access_batch b;
 
 	do {
-		b = access_sink_take(s);
+		b = access_sink_take(sink);
 		if (b.len)
-			atomic_fetch_add(&s->lost, access_file_write(s->file, s->spare, b.len));
+			atomic_fetch_add(&sink->lost, access_file_write(sink->file, sink->spare, b.len));
 		if (b.reopen)
-			(void)!access_file_open(s->file);
+			(void)!access_file_open(sink->file);
 	} while (!b.last);
 	return NULL;
 }
 
 /* Frees a sink whose thread does not run. */
-static void access_sink_drop(struct access_sink *s)
+static void access_sink_drop(struct access_sink *sink)
 {
-	access_file_free(&s->file);
-	pthread_mutex_destroy(&s->lock);
-	pthread_cond_destroy(&s->news);
-	free(s->queue);
-	free(s->spare);
-	free(s);
+	access_file_free(&sink->file);
+	pthread_mutex_destroy(&sink->lock);
+	pthread_cond_destroy(&sink->news);
+	free(sink->queue);
+	free(sink->spare);
+	free(sink);
 }
 
 int access_sink_new(struct access_sink **sink, const struct conf *conf)
 {
-	struct access_sink *s;
+	struct access_sink *made;
 
 	*sink = NULL;
 	if (!*conf->access_log_file)
 		return 0;
-	if (!(s = calloc(1, sizeof *s)))
+	if (!(made = calloc(1, sizeof *made)))
 		return -1;
-	pthread_mutex_init(&s->lock, NULL);
-	pthread_cond_init(&s->news, NULL);
-	s->queue = malloc(ACCESS_SINK_BYTES);
-	s->spare = malloc(ACCESS_SINK_BYTES);
-	if (!s->queue || !s->spare || !(s->file = access_file_new(conf->access_log_file)) ||
-	    access_file_open(s->file)) {
-		access_sink_drop(s);
+	pthread_mutex_init(&made->lock, NULL);
+	pthread_cond_init(&made->news, NULL);
+	made->queue = malloc(ACCESS_SINK_BYTES);
+	made->spare = malloc(ACCESS_SINK_BYTES);
+	if (!made->queue || !made->spare ||
+	    !(made->file = access_file_new(conf->access_log_file)) || access_file_open(made->file)) {
+		access_sink_drop(made);
 		return -1;
 	}
-	*sink = s;
+	*sink = made;
 	return 0;
 }
 
-int access_sink_start(struct access_sink *s)
+int access_sink_start(struct access_sink *sink)
 {
-	int err = pthread_create(&s->thread, NULL, access_sink_run, s);
+	int err = pthread_create(&sink->thread, NULL, access_sink_run, sink);
 
-	s->running = !err;
+	sink->running = !err;
 	if (err)
 		log_error("access log: %s", strerror(err));
 	return err ? -1 : 0;
@@ -143,16 +143,16 @@ int access_sink_start(struct access_sink *s)
 
 void access_sink_free(struct access_sink **sp)
 {
-	struct access_sink *s = *sp;
+	struct access_sink *sink = *sp;
 
 	*sp = NULL;
-	if (!s)
+	if (!sink)
 		return;
-	pthread_mutex_lock(&s->lock);
-	s->ending = true;
-	pthread_mutex_unlock(&s->lock);
-	pthread_cond_signal(&s->news);
-	if (s->running)
-		pthread_join(s->thread, NULL);
-	access_sink_drop(s);
+	pthread_mutex_lock(&sink->lock);
+	sink->ending = true;
+	pthread_mutex_unlock(&sink->lock);
+	pthread_cond_signal(&sink->news);
+	if (sink->running)
+		pthread_join(sink->thread, NULL);
+	access_sink_drop(sink);
 }

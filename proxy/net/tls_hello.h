@@ -24,6 +24,6 @@ struct tls_hello {
 
 /* Looks at what has arrived so far. TLS_HELLO_DONE: the message is complete and *h filled; TLS_HELLO_OTHER: it is
  * another message, or too long for this one. room: len bytes of scratch memory. */
-enum tls_hello_kind tls_hello_read(struct tls_hello *h, const uint8_t *at, size_t len, uint8_t *room);
+enum tls_hello_kind tls_hello_read(struct tls_hello *hello, const uint8_t *at, size_t len, uint8_t *room);
 
 #endif

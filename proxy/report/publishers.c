@@ -199,8 +199,8 @@ static int publisher_order(const void *a, const void *b)
 
 static int feed_order(const void *left, const void *right)
 {
-	const struct publisher_feed *a = *(struct publisher_feed *const *)left;
-	const struct publisher_feed *b = *(struct publisher_feed *const *)right;
+	struct publisher_feed *const *x = left, *const *y = right;
+	const struct publisher_feed *a = *x, *b = *y;
 	int order = a->publisher == b->publisher ? 0 : publisher_compare(a->publisher, b->publisher);
 
 	if (order == 0)
