@@ -115,8 +115,7 @@ static void take_date(struct hints_reader *reader, struct slice text)
 		reader->hints->newest = date;
 }
 
-/* Moves *rest behind the next occurrence of end, or to the end of the text where there is none. Returns the text before
- * it. */
+/* Moves *rest behind the next occurrence of end, or else to the end of the text. Returns the text before it. */
 static struct slice skip_behind(struct slice *rest, const char *end, size_t len)
 {
 	const char *at = memmem(rest->at, rest->len, end, len);

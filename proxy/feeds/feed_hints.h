@@ -16,19 +16,19 @@ struct object;
 enum { FEED_HINTS_LOOK_BYTES = 16 * 1024, FEED_HINTS_DAYS = 7, FEED_HINTS_HOURS = 24 };
 
 struct feed_hints {
-	uint32_t interval_s;           /* from ttl, else from the syndication module; 0: none */
-	uint32_t skip_hours;           /* bit i: hour i of the day in GMT */
-	uint32_t skip_days;            /* bit i: day i of the week in GMT, 0 is Sunday */
-	int64_t newest;                /* the newest date of an item, in seconds since the epoch; 0: none */
+	uint32_t interval_s;           /* From ttl, else from the syndication module; 0: none. */
+	uint32_t skip_hours;           /* Bit i: hour i of the day in GMT. */
+	uint32_t skip_days;            /* Bit i: day i of the week in GMT, 0 is Sunday. */
+	int64_t newest;                /* The newest date of an item, in seconds since the epoch; 0: none. */
 };
 
 /* Dates after now count for nothing. */
 void feed_hints_read(struct feed_hints *, const char *text, size_t len, int64_t now);
-/* Reads the first FEED_HINTS_LOOK_BYTES of a finished and kept body. Out of memory: no hints. */
+/* Reads the first FEED_HINTS_LOOK_BYTES of a finished and retained body. Out of memory: no hints. */
 void feed_hints_of(struct feed_hints *, struct object *body, int64_t now);
 
-/* The freshness lifetime in seconds, at most max, of a feed made at that time (since the epoch): its interval, or the
- * time until the skipped hours and days end in which it was made, if that is longer. 0: the feed names none. */
+/* The freshness lifetime in seconds, at most max, of a feed made at that time (since the epoch). It is the feed's
+ * interval, or lasts until the skipped hours and days end in which the feed was made. 0: the feed names none. */
 uint32_t feed_hints_lifetime(const struct feed_hints *, int64_t at, uint32_t max);
 
 #endif

@@ -1,5 +1,5 @@
-/* One worker's notes of its answers; see feed_notes.h. Each feed has one place that it may be noted in, found by an
- * address, so that nothing is hashed; a feed that finds another in its place puts that one's sum into the list. */
+/* One worker's notes of its answers; see feed_notes.h. An address leads to the one place of a feed, so that no URL is
+ * hashed. A feed that finds another in its place puts the sum of the other into the list. */
 #include "proxy/feeds/feed_notes.h"
 
 #include <pthread.h>

@@ -145,7 +145,7 @@ static void seen_take_verdict(struct feed_seen *feed, const struct feed_sum *fro
 	feed->malformed = from->malformed;
 }
 
-/* What one worker noted may come after what another noted later: the later of both is the latest. */
+/* One worker's notes may come after later ones of another: the later answer is the latest. */
 static void seen_take(struct feed_seen *feed, const struct feed_sum *from)
 {
 	bool latest = from->last >= feed->last;

@@ -16,12 +16,12 @@ enum { FEEDS_SEEN_URL_MAX = 1024, FEEDS_SEEN_RULE_MAX = 96 };
 
 struct feeds_seen;
 
-/* One feed. Texts are static storage but for those that stand inside. */
+/* One feed. Texts are static storage, except those that stand inside. */
 struct feed_seen {
-	uint64_t id;         /* counted from 1; names it as long as it is listed */
-	int64_t first, last; /* seconds since the epoch */
-	int64_t expires;     /* when it must be fetched again; 0: not known */
-	uint64_t outdated_us; /* feeds_seen_outdate(); what was asked for before that tells nothing of what is stored */
+	uint64_t id;         /* Counted from 1; names it as long as it is listed. */
+	int64_t first, last; /* Seconds since the epoch. */
+	int64_t expires;     /* When it must be fetched again; 0: not known. */
+	uint64_t outdated_us; /* feeds_seen_outdate(); earlier requests tell nothing of what is stored. */
 	uint64_t requests, hits, errors, bytes;
 	uint64_t repairs, malformed;    /* of the latest answer */
 	int status;                     /* likewise */

@@ -1,4 +1,4 @@
-/* Whom a response is for; see audience.h. */
+/* The requests that a response answers; see audience.h. */
 #include "proxy/object/audience.h"
 
 #include <stdlib.h>
@@ -44,7 +44,7 @@ struct audience *audience_new(const char *vary, struct slice sent, const struct 
 	return audience;
 }
 
-/* Where there is no memory for the comparison, nobody is admitted. */
+/* Without memory for the comparison the request is not admitted. */
 bool audience_admits(const struct audience *audience, struct slice sent)
 {
 	struct text values = { 0 };

@@ -1,4 +1,5 @@
-/* Owns the answer to one question, which is the same for storing a response and for sharing it: whom is it for?
+/* Owns the answer to one question, which is the same for storing a response and for sharing it: which
+ * requests may it answer?
  * Must not know: stores, clients. Pure. Never changed once made. Source: RFC 9111 sections 3, 3.5, 4 and 4.1.
  * Invariant: a request is admitted only if it would have sent the origin the same values of all fields that the
  * response says it depends on. */

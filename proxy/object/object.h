@@ -1,15 +1,15 @@
 /* Owns a response while it is made and read: one writer appends, any number of readers follow, each at its own offset,
  * on any worker, once it is shared. Must not know: clients, fetches, sockets; they meet here and nowhere else.
  *
- * Phases, and the only calls that move between them:
- *   WAITING --object_head()--> BODY --object_done()--> DONE
- *   WAITING or BODY --object_fail()--> FAILED
- *   WAITING --object_substitute()--> SUBSTITUTED: another, complete object answers in its place (a stored response)
+ * These calls alone move between the phases.
+ *   WAITING --object_head()--> BODY --object_done()--> DONE.
+ *   WAITING or BODY --object_fail()--> FAILED.
+ *   WAITING --object_substitute()--> SUBSTITUTED: another, complete object answers in its place (a stored response).
  * Invariant: bytes once appended never change or move. Until object_done() nothing can be taken for complete.
  *
- * In transit (not kept), what all readers have read is freed, and the writer is asked to stop while more than
- * transit_bytes wait for the slowest, or that one is expelled for the others' sake. A kept object holds all its bytes;
- * done, it never changes again and is read without its lock. */
+ * An object in transit frees bytes that all readers have read. Its writer is asked to stop while more than
+ * transit_bytes wait for the slowest reader, or that one is expelled for the others' sake. A retained object holds all
+ * its bytes; done, it never changes again and is read without its lock. */
 #ifndef UTFEED_PROXY_OBJECT_OBJECT_H
 #define UTFEED_PROXY_OBJECT_OBJECT_H
 
@@ -38,10 +38,10 @@ struct object_head {
 	int64_t content_length;        /* of the whole body; -1: not known yet */
 	/* where in bytes the ETag's closing quote stands, before which a suffix goes; 0: no ETag */
 	uint32_t etag_end;
-	bool no_body;                  /* 204, 304 */
-	bool gzip;                     /* normalised text, which clients may get as gzip; Vary says so */
-	bool coded;                    /* the object's bytes are the gzip form, for the one client that waits for it */
-	struct home *home;             /* the block in which head and bytes lie; NULL: each in its own */
+	bool no_body;                  /* 204, 304. */
+	bool gzip;                     /* Normalised text, which clients may get as gzip; Vary says so. */
+	bool coded;                    /* The object's bytes are the gzip form, for the one client that waits for it. */
+	struct home *home;             /* The block in which head and bytes lie; NULL: each in its own. */
 };
 
 /* One reference. NULL: out of memory. */
@@ -71,11 +71,11 @@ struct object;
 
 struct object_reader {
 	LIST_ENTRY(object_reader) link;
-	struct object *object;         /* NULL: not attached */
-	bool listed;                   /* in the object's list of readers; not so if the object was done and kept */
-	uint64_t offset;               /* body bytes consumed */
-	struct object_segment *at;     /* the segment that holds offset; NULL: the first */
-	atomic_bool expelled;          /* it held up other readers: it gets no more bytes and no end */
+	struct object *object;         /* NULL: not attached. */
+	bool listed;                   /* In the object's list of readers; not so if the object was done and kept. */
+	uint64_t offset;               /* Body bytes consumed. */
+	struct object_segment *at;     /* The segment that holds offset; NULL: the first. */
+	atomic_bool expelled;          /* It held up other readers: it gets no more bytes and no end. */
 	/* Called when the phase or the bytes changed, by the writer's thread under the object's lock; it may only note
 	 * that (loop_wake()). */
 	void (*wake)(struct object_reader *);
@@ -108,8 +108,8 @@ void object_unref(struct object **);
 
 /* Writing. The writer keeps its own reference, and calls object_set_writer(o, NULL) before it dies. */
 void object_set_writer(struct object *, struct object_writer *);
-/* Makes the object kept; called before the first byte. A body that grows longer than max is in transit from there
- * on. */
+/* Makes the object retain its bytes; called before the first one. A body that grows longer than max is in transit from
+ * there on. */
 void object_retain(struct object *, uint64_t max);
 /* Tells about how long the body will be, where that can be said: memory is taken in fewer pieces, but never for much
  * more than has come. */
@@ -171,14 +171,14 @@ bool object_verdict(struct object *, struct verdict *);
 struct object_head *object_get_head(const struct object *);
 int64_t object_content_length(const struct object *);              /* of the whole body; -1: not known yet */
 bool object_is_retained(const struct object *);
-/* Whether two finished and kept bodies are the same bytes (object_same.c). */
+/* Whether two finished and retained bodies are the same bytes (object_same.c). */
 bool object_same(struct object *, struct object *);
 const struct failure *object_failure(const struct object *);
 uint64_t object_length(const struct object *);                     /* body bytes appended so far */
-/* What is known of the gzip form of a DONE and kept object. The form is an object of its own, shared while it is being
- * made and while it is kept (gzip_form.h): *form is one reference then, NULL otherwise. object_gzip_begin() sets a form
- * to be made if nothing was known; object_gzip_end() tells what came of it. */
+/* What is known of the gzip form of a DONE and retained object. The form is an object of its own (gzip_form.h). *form:
+ * one reference while the form is MAKING or KEPT, else NULL. */
 enum object_gzip object_gzip(struct object *, struct object **form);
+/* Sets a form to be made; false: something was known of it. object_gzip_end() tells what came of it. */
 bool object_gzip_begin(struct object *, struct object *form);
 void object_gzip_end(struct object *, enum object_gzip);
 /* The memory that the object takes; its head is not counted. */
@@ -189,20 +189,20 @@ size_t object_unused(const struct object *);                       /* bytes of i
 bool object_wants_pages(const struct object *);
 /* A copy of the response in memory of exactly its size, one reference; NULL: out of memory. */
 struct object *object_compact(const struct object *);
-/* A copy of a short response that lies in a block of its owner's, beside other things (home.h), with the owner's head:
- * how many bytes it takes, 0 where the response is too long or is such a copy already; and the copy, one reference,
- * written at an address that is aligned to 8, which leaves home when it ends. *more: the memory taken elsewhere. NULL:
+/* An inlay is a copy of a short response in a block of its owner's, beside other things (home.h). This many bytes it
+ * takes; 0: the response is too long or an inlay already. object_inlay() writes it at an address that is aligned to 8,
+ * with the owner's head. It is one reference, and leaves home when it ends. *more: the memory taken elsewhere. NULL:
  * out of memory. */
 enum { OBJECT_INLAY_MAX = 4096 };
 size_t object_inlay_bytes(const struct object *);
 struct object *object_inlay(void *at, const struct object *, struct object_head *, struct home *, size_t *more);
-/* The block in which the object lies; NULL: it is no such copy. */
+/* The block in which an inlay lies; NULL: the object is not an inlay. */
 const struct home *object_home(const struct object *);
 /* Gives up to n pieces of the body that follow the reader's offset, at most max bytes in all. Returns how many pieces;
  * *bytes is the sum of their lengths. */
 int object_peek(struct object_reader *, struct iovec *, int n, size_t max, size_t *bytes);
-/* The same, but only pieces that are to be sent by splice.h: whole pages of a body that is complete and has been read
- * before, since memory sent so can hardly be used again when the body goes. */
+/* The same, but only pieces that are to be sent by splice.h: whole pages of a body that is complete and was read often.
+ * Memory sent so can hardly be used again when the body goes. */
 int object_peek_pages(struct object_reader *, struct iovec *, int n, size_t max, size_t *bytes);
 void object_consume(struct object_reader *, size_t bytes);
 

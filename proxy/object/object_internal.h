@@ -18,7 +18,7 @@ struct object_segment {
 
 LIST_HEAD(object_readers, object_reader);
 
-/* What an object needs while it is made and followed. It lies behind the object. */
+/* The part of an object that serves while it is made and followed. It lies behind the object. */
 struct object_making {
 	bool shared;                       /* several threads may use it: each takes the lock */
 	const void *maker;                 /* the thread that uses it while it is not shared: object_actor() */

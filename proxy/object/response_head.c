@@ -156,9 +156,9 @@ static void add_status_line(struct text *t, int status)
 	text_puts(t, "\r\n");
 }
 
-/* Content-Location names the URL at which the response was found, wherever the client does not know it: behind
- * redirects, and in the gateway, whose own URLs are no base for what a feed links to. There the origin's own field
- * counts first. */
+/* Content-Location names the URL at which the response was found, if the client does not know it. That is so behind
+ * redirects, and in the gateway, where the origin's own field counts first: a feed's links do not start from the
+ * gateway's URLs. */
 static void add_content_location(struct text *t, const struct http_msg *m, const struct response_settings *settings)
 {
 	struct slice own = http_msg_get(m, H_CONTENT_LOCATION);
@@ -170,8 +170,8 @@ static void add_content_location(struct text *t, const struct http_msg *m, const
 		response_head_add_line(t, "Content-Location", own);
 }
 
-/* Writes the URL that Location names, as the origin meant it, which the client would resolve against another URL. What
- * cannot be read stays as it is. */
+/* Writes the URL that Location names, as the origin meant it, which the client would resolve against another URL. A
+ * value that cannot be read stays as it is. */
 static void add_location(struct text *t, struct slice value, const struct response_settings *settings)
 {
 	struct destination at = { .path = NULL }, to = { .path = NULL };

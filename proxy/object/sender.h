@@ -41,12 +41,12 @@ struct sender {
 };
 
 enum sender_result {
-	SENDER_DONE,           /* the whole message is written */
-	SENDER_WAIT,           /* the object has no more bytes at the moment */
-	SENDER_PAUSED,         /* it could go on, but is to do so in a later turn of the loop */
-	SENDER_BLOCKED,        /* the socket takes no more bytes at the moment */
-	SENDER_CUT,            /* the object failed: the connection must be cut */
-	SENDER_LOST            /* the connection is broken: conn_errno() */
+	SENDER_DONE,           /* The whole message is written. */
+	SENDER_WAIT,           /* The object has no more bytes at the moment. */
+	SENDER_PAUSED,         /* It could go on, but is to do so in a later turn of the loop. */
+	SENDER_BLOCKED,        /* The socket takes no more bytes at the moment. */
+	SENDER_CUT,            /* The object failed: the connection must be cut. */
+	SENDER_LOST            /* The connection is broken: conn_errno(). */
 };
 
 /* What the framing of a response depends on: the client and its request. */

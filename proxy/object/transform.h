@@ -1,4 +1,4 @@
-/* Owns what is done to an origin's body bytes on their way into the object: content codings are undone, the encoding is
+/* Owns what is done to an origin's body on its way into the object. Content codings are undone, the encoding is
  * decided, UTF-8 is made, and the head is written once the decision is there. Must not know: sockets, parsers.
  * Invariant: the bytes that the object gets are either all the origin's, all decoded, all normalised, or all the gzip
  * of normalised text, as its head says. */
@@ -34,11 +34,11 @@ struct transform_options {
 };
 
 enum transform_result {
-	TRANSFORM_OK,              /* all input used */
-	TRANSFORM_FULL,            /* the object is full: *used says how many bytes were taken */
-	TRANSFORM_PAUSED,          /* likewise, but only until the next turn of the loop */
-	TRANSFORM_FAILED,          /* transform_failure() says why */
-	TRANSFORM_UNFED            /* of transform_feed_whole(): nothing is done, the body is to be fed */
+	TRANSFORM_OK,              /* All input used. */
+	TRANSFORM_FULL,            /* The object is full: *used says how many bytes were taken. */
+	TRANSFORM_PAUSED,          /* Likewise, but only until the next turn of the loop. */
+	TRANSFORM_FAILED,          /* transform_failure() says why. */
+	TRANSFORM_UNFED            /* Of transform_feed_whole(): nothing is done, the body is to be fed. */
 };
 
 struct transform;

@@ -10,13 +10,13 @@ enum { TRANSFORM_SLICE = 16 * 1024, TRANSFORM_HEADROOM = 4 };
 
 /* Where the bytes that come go. */
 enum transform_input {
-	INPUT_ORDINARY,        /* through the decoder, if there is a coding, and the normaliser */
-	INPUT_PEELED,          /* the first ones are waited for: they may be gzip that no coding tells of */
-	INPUT_COLLECTED,       /* gzip goes to pass.raw until all of it is there */
-	INPUT_COMPARED,        /* pass.plain goes through the normaliser, which has changed nothing so far */
-	INPUT_READ,            /* pass.plain goes through it, and the object gets what it writes */
-	INPUT_REPLAYED,        /* pass.raw goes the ordinary way */
-	INPUT_PASSED           /* pass.raw goes to the object */
+	INPUT_ORDINARY,        /* Through the decoder, if there is a coding, and the normaliser. */
+	INPUT_PEELED,          /* The first bytes are waited for: they may be gzip that no coding tells of. */
+	INPUT_COLLECTED,       /* Gzip goes to pass.raw until all of it is there. */
+	INPUT_COMPARED,        /* The normaliser gets pass.plain, and has changed nothing so far. */
+	INPUT_READ,            /* It gets pass.plain, and the object gets what it writes. */
+	INPUT_REPLAYED,        /* The ordinary way gets pass.raw. */
+	INPUT_PASSED           /* The object gets pass.raw. */
 };
 
 /* What the object gets. */
@@ -49,10 +49,10 @@ struct transform {
 	enum transform_decision decision;
 	enum transform_decoder decoder;
 	enum content_coding_kind coding;
-	bool peeled;                       /* the body is gzip that no coding tells of, and is unpacked */
-	bool end_left;                     /* the normaliser is to add nothing at the end */
-	bool keeps_raw;                    /* the origin's bytes are in raw: the body may go on with its coding */
-	struct failure failure;            /* error NONE: the transform has not failed */
+	bool peeled;                       /* The body is gzip that no coding tells of, and is unpacked. */
+	bool end_left;                     /* The normaliser is to add nothing at the end. */
+	bool keeps_raw;                    /* The origin's bytes are in raw: the body may go on with its coding. */
+	struct failure failure;            /* Error NONE: the transform has not failed. */
 	struct pass pass;
 	struct content_coding *decode;     /* NULL: no coding, or it is left as it is */
 	struct normaliser *normaliser;     /* NULL: the body stays untouched */

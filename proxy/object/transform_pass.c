@@ -2,8 +2,8 @@
  * goes on as it came if nothing of it would be changed.
  * Must not know: how a body is changed.
  * Invariants: the origin's gzip goes on only if all that it unpacks to was read and needs nothing. No more is held than
- * the window of the decision or PASS_MOST, and unpacked TRANSFORM_HEADROOM times that. What is held for long counts
- * among the bodies in memory. Whatever is unusual goes the ordinary way, which judges it. */
+ * the window of the decision or PASS_MOST, and unpacked TRANSFORM_HEADROOM times that. Bytes that are held for long
+ * count among the bodies in memory. Whatever is unusual goes the ordinary way, which judges it. */
 #include "proxy/object/transform_internal.h"
 
 #include <stdlib.h>

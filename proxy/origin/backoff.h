@@ -12,12 +12,12 @@
 #include "proxy/base/slice.h"
 
 enum {
-	BACKOFF_FIRST_S = 30,                  /* the pause after one failure; it doubles with each */
-	BACKOFF_OWN_MAX_S = 3600,              /* the longest pause that nobody asked for */
-	BACKOFF_ASKED_MAX_S = 24 * 3600,       /* the longest pause that an origin can ask for */
-	BACKOFF_TRIAL_MS = 30 * 1000,          /* how long others wait for the one that asks first behind a pause */
-	BACKOFF_SOON_MS = 2000,                /* the longest that a request itself waits for its host's interval */
-	BACKOFF_SPACE_MIN_MS = 1000, BACKOFF_SPACE_MAX_MS = 60 * 1000  /* of an interval learned without a policy */
+	BACKOFF_FIRST_S = 30,                  /* The pause after one failure; it doubles with each. */
+	BACKOFF_OWN_MAX_S = 3600,              /* The longest pause that nobody asked for. */
+	BACKOFF_ASKED_MAX_S = 24 * 3600,       /* The longest pause that an origin can ask for. */
+	BACKOFF_TRIAL_MS = 30 * 1000,          /* How long others wait for the one that asks first behind a pause. */
+	BACKOFF_SOON_MS = 2000,                /* The longest that a request itself waits for its host's interval. */
+	BACKOFF_SPACE_MIN_MS = 1000, BACKOFF_SPACE_MAX_MS = 60 * 1000  /* Of an interval learned without a policy. */
 };
 /* For an interval: what was learned of the host. */
 #define BACKOFF_LEARNED UINT64_MAX
@@ -26,9 +26,9 @@ struct backoff;
 
 /* Under which terms a request asks. */
 struct backoff_terms {
-	bool pauses;                           /* it keeps pauses, and what comes of it begins and ends some */
-	/* failures of a URL are one thing only where this is the same: another route may have other rights, and so may
-	 * a client with credentials of its own */
+	bool pauses;                           /* It keeps pauses, and what comes of it begins and ends some. */
+	/* Failures of a URL are one thing only where this is the same: another route may have other rights, and so may
+	 * a client with credentials of its own. */
 	uint64_t way;
 	/* the least time between two requests for the URL, and to the host; 0: any */
 	uint64_t url_interval_ms, host_interval_ms;
@@ -40,10 +40,10 @@ struct backoff_request {
 	uint64_t parent;                       /* of the parent proxy on the way (parent_number()) */
 	/* whoever asks; where a pause is over, the first to ask goes ahead, and others wait for what comes of it */
 	uint64_t id;
-	uint64_t asked_ms;                     /* when backoff_ask() let it go */
-	bool again;                            /* the host's interval was waited for already */
-	uint64_t soon_ms;                      /* in how many ms it may be made, where backoff_ask() says SOON */
-	bool changes;                          /* its method is not safe: it keeps only pauses that were asked for */
+	uint64_t asked_ms;                     /* When backoff_ask() let it go. */
+	bool again;                            /* The host's interval was waited for already. */
+	uint64_t soon_ms;                      /* In how many ms it may be made, where backoff_ask() says SOON. */
+	bool changes;                          /* Its method is not safe: it keeps only pauses that were asked for. */
 };
 
 /* What an origin did: a status, or without one a failure. */

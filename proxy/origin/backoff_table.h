@@ -26,16 +26,16 @@ struct backoff_entry {
 	uint64_t hash, way;
 	struct backoff_site *site;
 	bool proven;
-	/* the owner's, all 0 in a new entry; times are of the monotonic clock in ms */
-	bool asked_for;                /* the origin asked for the pause */
-	bool plain;                    /* the first request behind the pause has no fields of its client */
-	uint8_t doublings;             /* pauses in a row that nobody asked for */
-	uint8_t why;                   /* enum failure_kind */
-	uint16_t status;               /* that the origin gave; 0: none came */
-	uint32_t saved;                /* requests that the pause kept from the origin */
-	uint64_t began_ms, until_ms;   /* the pause; until_ms 0: none since the last success */
-	uint64_t trial, trial_until_ms;        /* the request that asks first behind the pause; 0: none yet */
-	/* when it was asked last, or will be; and how long that was after the time before; 0: not known */
+	/* The owner's, all 0 in a new entry; times are of the monotonic clock in ms. */
+	bool asked_for;                /* The origin asked for the pause. */
+	bool plain;                    /* The first request behind the pause has no fields of its client. */
+	uint8_t doublings;             /* Pauses in a row that nobody asked for. */
+	uint8_t why;                   /* Of enum failure_kind. */
+	uint16_t status;               /* That the origin gave; 0: none came. */
+	uint32_t saved;                /* Requests that the pause kept from the origin. */
+	uint64_t began_ms, until_ms;   /* The pause; until_ms 0: none since the last success. */
+	uint64_t trial, trial_until_ms;        /* The request that asks first behind the pause; 0: none yet. */
+	/* When it was asked last, or will be; and how long that was after the time before; 0: not known. */
 	uint64_t asked_ms, gap_ms;
 	uint64_t space_ms, spaced_ms;  /* of a host: the interval that was learned, and when */
 	uint64_t other, other_until_ms;       /* of a host: a URL whose 503 asked for a pause, and that pause */

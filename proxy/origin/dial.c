@@ -40,16 +40,16 @@ struct dial {
 	struct tls_context *tls;       /* NULL: plain */
 	char *host;
 	uint16_t port;
-	const struct conf_parent *parent;      /* addresses are those of the parent; NULL: of the origin */
-	bool by_connect;               /* a tunnel leads through the parent */
-	struct parent_tunnel *tunnel;  /* the tunnel is being asked for */
-	struct conn *conn;             /* the attempt that won; tunnel or TLS is under way */
-	struct attempt *won;           /* that attempt, whose connection this is */
-	bool anew;                     /* TLS failed on a session: this is another connection, which offers none */
-	struct timer timer;            /* for all steps together */
-	struct timer pace;             /* until the next attempt may begin */
-	struct task refuse;            /* tells, in a later turn of the loop, that the guard refused the name */
-	const struct guard *guard;     /* checks addresses; NULL: the operator chose the host, or the parent */
+	const struct conf_parent *parent;      /* Addresses are those of the parent; NULL: of the origin. */
+	bool by_connect;               /* A tunnel leads through the parent. */
+	struct parent_tunnel *tunnel;  /* The tunnel is being asked for. */
+	struct conn *conn;             /* The attempt that won; tunnel or TLS is under way. */
+	struct attempt *won;           /* That attempt, whose connection this is. */
+	bool anew;                     /* TLS failed on a session: this is another connection, which offers none. */
+	struct timer timer;            /* For all steps together. */
+	struct timer pace;             /* Until the next attempt may begin. */
+	struct task refuse;            /* Tells, in a later turn of the loop, that the guard refused the name. */
+	const struct guard *guard;     /* Checks addresses; NULL: the operator chose the host, or the parent. */
 	struct guard_pass pass;
 	dial_ready_f *ready;
 	void *arg;
@@ -108,7 +108,7 @@ static const char *dial_whose(const struct dial *dial)
 	return dial->parent ? "parent proxy: " : "";
 }
 
-/* Logs the address for the operator; clients are told what happened, but not where in the operator's network. */
+/* Logs the address for the operator; clients learn what happened, but not where in the operator's network. */
 static void dial_log(const struct dial *dial, struct conn *conn, const char *what)
 {
 	log_line_of(LOG_LEVEL_INFO, &dial->id, "%s%s: %s: %s", dial_whose(dial),

@@ -1,6 +1,6 @@
-/* Owns getting a connection to an origin, or to the parent proxy before it: name lookup, addresses of both families in
- * the order of RFC 8305, the guard's check of each address, the tunnel through the parent, TLS.
- * Must not know: requests, responses. Every failure is told by one callback. */
+/* Owns getting a connection to an origin, or to the parent proxy before it. Its steps are name lookup, addresses of
+ * both families in the order of RFC 8305, the guard's check of each, the tunnel through the parent, and TLS.
+ * Must not know: requests, responses. One callback tells of success and of every failure. */
 #ifndef UTFEED_PROXY_ORIGIN_DIAL_H
 #define UTFEED_PROXY_ORIGIN_DIAL_H
 
@@ -26,11 +26,11 @@ struct dial_target {
 	const struct guard *guard;     /* NULL: the operator chose the host, so any address will do */
 	/* NULL: none. The operator chose the parent, so the guard checks host alone, not the parent's address */
 	const struct conf_parent *parent;
-	bool tunnel;                   /* CONNECT is used with a parent even without TLS */
-	unsigned generation;           /* of the settings that these pointers point into */
-	struct log_id id;              /* of the request that needs the connection */
-	struct fetch_timing *timing;   /* likewise; it outlives the handle; NULL: nothing is measured */
-	uint64_t connect_timeout_ms;   /* for lookup, all addresses, tunnel and TLS together */
+	bool tunnel;                   /* CONNECT is used with a parent even without TLS. */
+	unsigned generation;           /* Of the settings that these pointers point into. */
+	struct log_id id;              /* Of the request that needs the connection. */
+	struct fetch_timing *timing;   /* Likewise; it outlives the handle; NULL: nothing is measured. */
+	uint64_t connect_timeout_ms;   /* For lookup, all addresses, tunnel and TLS together. */
 };
 
 /* conn: becomes the receiver's, who calls conn_set_owner() at once; NULL: it failed, and failure says why. The handle

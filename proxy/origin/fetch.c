@@ -104,8 +104,8 @@ void fetch_no_memory(struct fetch *f)
 /* How long one reader may hold up the others of a body in transit. */
 enum { FETCH_STALL_MS = 1000 };
 
-/* Before the head is complete the timer runs from the moment the request was sent, whatever trickles in; while the
- * request is being sent it runs only as long as the origin takes nothing of it. Within the body it runs from the latest
+/* While the request is being sent the timer runs only as long as the origin takes nothing of it. Before the head is
+ * complete it runs from the moment the request was sent, whatever trickles in. Within the body it runs from the latest
  * bytes. */
 void fetch_listen(struct fetch *f)
 {
@@ -172,7 +172,7 @@ static void fetch_on_total(struct timer *timer)
 	    "not complete within %llu ms", (unsigned long long)f->request.limits.total_timeout_ms);
 }
 
-/* A request may be about to join the object that nobody fills any more: it is told that the fetch was abandoned, and
+/* A request may be about to join the object that nobody fills any more: it learns that the fetch was abandoned, and
  * asks for itself. */
 void fetch_abandon(struct fetch *f)
 {

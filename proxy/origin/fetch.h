@@ -34,10 +34,10 @@ struct fetch_limits {
 };
 
 enum fetch_choice {
-	FETCH_GO_ON,           /* the response fills the object */
-	FETCH_NEEDS_FEED,      /* likewise, if its body is a feed; else the fetch fails */
-	FETCH_ANSWERED,        /* the object was substituted: the response is not needed any more */
-	FETCH_UNCONDITIONAL,   /* the response is no answer: ask again, without validators */
+	FETCH_GO_ON,           /* The response fills the object. */
+	FETCH_NEEDS_FEED,      /* Likewise, if its body is a feed; else the fetch fails. */
+	FETCH_ANSWERED,        /* The object was substituted: the response is not needed any more. */
+	FETCH_UNCONDITIONAL,   /* The response does not answer: ask again, without validators. */
 	FETCH_NO_MEMORY
 };
 
@@ -85,16 +85,16 @@ struct fetch_request {
 	struct fetch_timing *timing;   /* a reference, which the fetch takes over; NULL: nothing is measured */
 	/* a reference, which the fetch takes over: the pointers below point into the settings */
 	struct settings *settings;
-	struct tls_context *tls;       /* for https */
-	struct tls_context *hop_tls;   /* for https of other origins that redirects lead to */
-	struct destination to;         /* the fetch takes over its path */
-	const struct guard *guard;     /* for `to`; as in struct dial_target */
-	const struct guard *hop_guard; /* for other origins that redirects lead to */
-	struct parent_rules parents;   /* for `to` */
-	struct parent_rules hop_parents;       /* for other origins that redirects lead to */
-	bool ranged;                   /* the client's Range goes along: the fetch asks for a part */
-	bool lasting;                  /* it goes on until its head is there though nobody reads: a feed is kept */
-	bool preconditions;            /* the client's own go along: a 304 is for the client */
+	struct tls_context *tls;       /* For https. */
+	struct tls_context *hop_tls;   /* For https of other origins that redirects lead to. */
+	struct destination to;         /* The fetch takes over its path. */
+	const struct guard *guard;     /* For `to`; as in struct dial_target. */
+	const struct guard *hop_guard; /* For other origins that redirects lead to. */
+	struct parent_rules parents;   /* For `to`. */
+	struct parent_rules hop_parents;       /* For other origins that redirects lead to. */
+	bool ranged;                   /* The client's Range goes along: the fetch asks for a part. */
+	bool lasting;                  /* It goes on until its head is there though nobody reads: a feed is kept. */
+	bool preconditions;            /* The client's own go along: a 304 is for the client. */
 	char method[32];
 	char *fields;                  /* field lines; the fetch takes them over */
 	size_t fields_len;
@@ -103,11 +103,11 @@ struct fetch_request {
 	size_t private_len;
 	char *conditional;             /* lines of validators (RFC 9111 section 4.3.1); likewise; may be NULL */
 	size_t conditional_len;
-	char *gateway;                 /* transform.encoding.gateway; likewise; NULL: URLs stay */
-	char *conditional_url;         /* they go to this URL alone; likewise; NULL: the URL where the fetch begins */
-	struct object *body;           /* the request's body; a reference of its own is taken; NULL: none */
-	int64_t body_length;           /* -1: not known, chunked */
-	/* copied; NULL: none. Where done() is set, the fetch may go on for a while though nobody reads the object */
+	char *gateway;                 /* transform.encoding.gateway; likewise; NULL: URLs stay. */
+	char *conditional_url;         /* They go to this URL alone; likewise; NULL: the URL where the fetch begins. */
+	struct object *body;           /* The request's body; a reference of its own is taken; NULL: none. */
+	int64_t body_length;           /* -1: not known, chunked. */
+	/* copied; NULL: none. Where done() is set, the fetch may go on for a while though nobody reads the object. */
 	const struct fetch_hooks *hooks;
 	struct redirect_rules redirects;
 	/* statuses that speak of the connection (408, 421) are tried once more on another one */

@@ -1,6 +1,6 @@
-/* Owns what becomes of a fetch that all readers have left: it may go on for the store if the rest of the body is small,
- * for a limited time, and with a limited number of others of its worker. Must not know: the store.
- * Before its head is there it goes on only where a feed is kept, within its own timeouts.
+/* Owns what becomes of a fetch that all readers have left. If the rest of the body is small, it goes on for the store,
+ * for a limited time and with a limited number of others of its worker. Must not know: the store.
+ * Before its head is there it goes on only if a feed is kept, within its own timeouts.
  * Invariant: the timer of every fetch that is alone with its body is running. */
 #include "proxy/origin/fetch_internal.h"
 

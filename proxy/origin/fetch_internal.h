@@ -1,6 +1,6 @@
-/* Owns what the files of a fetch share: fetch.c has its life (states, timers, ends), fetch_pool.c its memory,
- * fetch_request.c the request, fetch_head.c the response's head, fetch_body.c its body, fetch_alone.c fetches without
- * readers, fetch_redirect.c redirects, fetch_pause.c pauses.
+/* Owns what the files of a fetch share. fetch.c has its life (states, timers, ends), fetch_pool.c its memory,
+ * fetch_request.c the request. Of the response fetch_head.c has the head, fetch_body.c the body; fetch_alone.c has
+ * fetches without readers, fetch_redirect.c redirects, fetch_pause.c pauses.
  * Must not know: who else runs fetches. Invariant: once a function says that the fetch has ended, nothing of the fetch
  * is touched. */
 #ifndef UTFEED_PROXY_ORIGIN_FETCH_INTERNAL_H
@@ -30,14 +30,14 @@ enum fetch_sending {
 	SENDING_DONE
 };
 
-/* Whether the body comes in, and if not, for what the pending bytes and the transform's output wait. */
+/* Whether the body comes in, or what the pending bytes and the transform's output wait for. */
 enum fetch_flow { FLOW_READS, FLOW_WAITS_FOR_ROOM, FLOW_WAITS_FOR_TURN };
 
 /* What sends a request out again, once each. */
 enum fetch_again {
 	AGAIN_DEAD = 1,                /* the connection that was idle is dead */
 	AGAIN_ELSEWHERE = 2,           /* status 408 or 421 */
-	AGAIN_UNCONDITIONALLY = 4      /* the response to a request with validators is no answer */
+	AGAIN_UNCONDITIONALLY = 4      /* the response to a request with validators does not answer */
 };
 
 /* What others note for the fetch's task: the object has room; the last reader left; the request's body has grown. */
@@ -51,13 +51,13 @@ struct fetch {
 	enum fetch_phase phase;
 	enum fetch_sending sending;
 	enum fetch_flow flow;
-	unsigned tried;                /* of enum fetch_again */
-	atomic_uint notes;             /* of enum fetch_note */
-	bool reused;                   /* the connection was idle before, so it may be dead */
-	bool judged;                   /* backoff knows what came of it */
-	bool cookies;                  /* this request or one before it carries cookies of the jar */
-	/* nobody reads, and the fetch goes on for the store: the count of its pool that it stands in; NULL: it does
-	 * not */
+	unsigned tried;                /* Of enum fetch_again. */
+	atomic_uint notes;             /* Of enum fetch_note. */
+	bool reused;                   /* The connection was idle before, so it may be dead. */
+	bool judged;                   /* Backoff knows what came of it. */
+	bool cookies;                  /* This request or one before it carries cookies of the jar. */
+	/* Nobody reads, and the fetch goes on for the store: the count of its pool that it stands in; NULL: it does
+	 * not. */
 	size_t *alone;
 	uint64_t begun_ms;             /* when the request was made that a redirect answered first; 0: none was */
 	struct object *object;
@@ -67,12 +67,12 @@ struct fetch {
 	struct conn *conn;
 	struct transform *transform;
 	struct fetch_hooks hooks;
-	struct cookie_jar *jar;        /* what the redirects have set; NULL: nothing */
-	const struct conf_parent *parent;      /* the parent proxy that the request goes through; NULL: none */
-	int interims;                  /* 1xx responses so far */
-	struct slice behind;           /* bytes that were read with the head and follow it */
-	struct slice piece;            /* of the body: parsed, and not passed on; valid within fetch_parse_body() */
-	uint8_t *pending;              /* body bytes that the transform has not taken */
+	struct cookie_jar *jar;        /* What the redirects have set; NULL: nothing. */
+	const struct conf_parent *parent;      /* The parent proxy that the request goes through; NULL: none. */
+	int interims;                  /* 1xx responses so far. */
+	struct slice behind;           /* Bytes that were read with the head and follow it. */
+	struct slice piece;            /* Of the body: parsed, and not passed on; valid within fetch_parse_body(). */
+	uint8_t *pending;              /* Body bytes that the transform has not taken. */
 	size_t pending_len, pending_at;
 	uint64_t received;             /* bytes of the response's body, as received */
 	struct timer timer, total, alone_timer;
@@ -121,7 +121,7 @@ void fetch_fail(struct fetch *);               /* f->failure says why */
 /* The connection failed: fails as TLS explains it, else with error. */
 void fetch_fail_lost(struct fetch *, enum failure_kind);
 void fetch_no_memory(struct fetch *);
-void fetch_protocol_error(struct fetch *);     /* the parser says why the bytes are no response */
+void fetch_protocol_error(struct fetch *);     /* the parser says why */
 void fetch_listen(struct fetch *);             /* wants the events and arms the timer that the phase calls for */
 void fetch_on_abandoned(struct object_writer *);
 /* Notes for the task what it is to do in a later turn of the loop; by the fetch's own thread. */
@@ -140,9 +140,10 @@ void fetch_lease(struct fetch *);              /* gets the connection for it */
 /* Sends the request, as far as the socket takes it. -1: the fetch has ended. */
 int fetch_send(struct fetch *) __attribute__((warn_unused_result));
 void fetch_start_parser(struct fetch *);       /* for the next response head */
-/* Each sends the request once more, and is false if it may not or has done so: on a connection that was idle before,
- * and is lost; after a status that speaks of the connection alone (RFC 9110 sections 15.5.9 and 15.5.20). */
+
+/* Sends the request once more if its connection was idle before and is lost; false: it may not, or has done so. */
 bool fetch_asks_again(struct fetch *);
+/* Likewise, after a status that speaks of the connection alone (RFC 9110 sections 15.5.9 and 15.5.20). */
 bool fetch_asks_elsewhere(struct fetch *);
 /* Whether the current request carries the validators. */
 bool fetch_is_conditional(const struct fetch *);
@@ -153,9 +154,9 @@ bool fetch_asks_parent(const struct fetch *);
 /* fetch_pause.c: what a fetch asks and tells backoff */
 /* Whether the request may be made now; WAIT: f->failure says why not. */
 enum backoff_answer fetch_may_ask(struct fetch *);
-void fetch_tell_head(struct fetch *);          /* the head of a response, which may be a redirect, is there */
-void fetch_tell_moved(struct fetch *);         /* the redirect is followed */
-void fetch_tell_kept(struct fetch *);          /* what is stored answers in the place of the response */
+void fetch_tell_head(struct fetch *);          /* A response's head is there, perhaps a redirect's. */
+void fetch_tell_moved(struct fetch *);         /* The redirect is followed. */
+void fetch_tell_kept(struct fetch *);          /* A stored response answers in the place of this one. */
 void fetch_tell_failed(struct fetch *);        /* f->failure says why */
 void fetch_tell_done(struct fetch *);          /* the response is complete */
 void fetch_tell_left(struct fetch *);          /* the fetch ends */

@@ -176,8 +176,8 @@ static void idle_on_timeout(struct timer *timer)
 
 /* Picks the latest idle connection on which nothing has arrived. The origin closed the others, or sent something
  * unasked, and only the event is yet to come: such bytes must not become the answer to a request (RFC 9112 section
- * 9.5). What comes while the loop is in one turn is not looked for, as little as what is under way to this machine.
- * NULL: none. */
+ * 9.5). Bytes that arrive later in the same turn of the loop are not seen, nor those that are still under way. NULL:
+ * none. */
 static struct conn *idle_pick(struct pool_origin *origin)
 {
 	struct idle *idle;

@@ -29,8 +29,8 @@ void pool_renew(struct pool *, const struct pool_limits *, unsigned generation);
 /* Every lease must have been given back. */
 void pool_free(struct pool **);
 
-/* conn belongs to the lease until lease_end(), and its owner is to be set at once; NULL: it failed, and failure says
- * why (the lease still has to be given back). reused: the connection was idle before, and may turn out dead. */
+/* conn belongs to the lease until lease_end(), and its owner is to be set at once. NULL: it failed, and failure says
+ * why; the lease still has to be given back. reused: the connection was idle before, and may turn out dead. */
 typedef void lease_ready_f(void *arg, struct conn *conn, bool reused, const struct failure *);
 
 struct lease_terms {

@@ -1,4 +1,4 @@
-/* Owns finding out, before anything is asked, whether an origin can be reached and proves who it is: a connection is
+/* Owns finding out, before anything is asked, whether an origin can be reached and proves who it is. A connection is
  * made as a fetch would make it, and kept for the fetch that follows.
  * Must not know: requests, why it is asked. */
 #ifndef UTFEED_PROXY_ORIGIN_PROBE_H
