@@ -199,7 +199,7 @@ static void fetch_on_task(struct task *task)
 		fetch_free(f);
 		return;
 	}
-	if (notes & NOTE_MORE && f->conn && f->sending == SENDING_OPEN && f->phase != FETCH_CONNECT && !fetch_send(f))
+	if (notes & NOTE_MORE && f->conn && f->sending == SENDING_OPEN && f->phase != FETCH_CONNECT && fetch_send(f))
 		fetch_listen(f);
 	if (notes & NOTE_ROOM && f->phase != FETCH_ENDED)
 		fetch_go_on(f);

@@ -36,8 +36,8 @@ static void fetch_finish(struct fetch *f)
 	fetch_finish_as(f, transform_finish(f->transform));
 }
 
-/* Feeds body bytes to the transform. -1: the fetch has ended. */
-static int fetch_take(struct fetch *f, const uint8_t *in, size_t len, size_t *used)
+/* Feeds body bytes to the transform. False: the fetch has ended. */
+static bool fetch_take(struct fetch *f, const uint8_t *in, size_t len, size_t *used)
 {
 	static const enum fetch_flow flows[] = { [TRANSFORM_OK] = FLOW_READS, [TRANSFORM_FULL] = FLOW_WAITS_FOR_ROOM,
 		[TRANSFORM_PAUSED] = FLOW_WAITS_FOR_TURN };
@@ -45,11 +45,11 @@ static int fetch_take(struct fetch *f, const uint8_t *in, size_t len, size_t *us
 
 	if (r == TRANSFORM_FAILED) {
 		fetch_fail_transform(f);
-		return -1;
+		return false;
 	}
 	if (r == TRANSFORM_OK && transform_is_over(f->transform)) {
 		fetch_finish(f);
-		return -1;
+		return false;
 	}
 	fetch_set_flow(f, flows[r]);
 	if (r == TRANSFORM_PAUSED)         /* other fetches come first */
@@ -57,30 +57,30 @@ static int fetch_take(struct fetch *f, const uint8_t *in, size_t len, size_t *us
 	if (f->hooks.grew)
 		f->hooks.grew(f->hooks.arg, f->object);
 	if (!f->alone || fetch_goes_on_alone(f) || object_readers(f->object))
-		return 0;
+		return true;
 	fetch_abandon(f);
-	return -1;
+	return false;
 }
 
-/* Passes a piece of the body on. At most the bytes of one read are pending: reading stops until they went through. -1:
- * the fetch has ended. */
-static int fetch_pass(struct fetch *f, struct slice piece)
+/* Passes a piece of the body on. At most the bytes of one read are pending: reading stops until they went through.
+ * False: the fetch has ended. */
+static bool fetch_pass(struct fetch *f, struct slice piece)
 {
 	size_t used = 0, left;
 	uint8_t *pending;
 
-	if (f->flow == FLOW_READS && fetch_take(f, (const uint8_t *)piece.at, piece.len, &used))
-		return -1;
+	if (f->flow == FLOW_READS && !fetch_take(f, (const uint8_t *)piece.at, piece.len, &used))
+		return false;
 	if (!(left = piece.len - used))
-		return 0;
+		return true;
 	if (!(pending = realloc(f->pending, f->pending_len + left))) {
 		fetch_no_memory(f);
-		return -1;
+		return false;
 	}
 	memcpy(pending + f->pending_len, piece.at + used, left);
 	f->pending = pending;
 	f->pending_len += left;
-	return 0;
+	return true;
 }
 
 /* Each piece is passed on when the parser has come to what follows it, so that the last one is known as such. */
@@ -92,7 +92,7 @@ int fetch_on_body(void *arg, const char *at, size_t len)
 	f->received += len;
 	if (!f->transform)
 		return 0;
-	if (f->piece.len && fetch_pass(f, f->piece))
+	if (f->piece.len && !fetch_pass(f, f->piece))
 		return -1;
 	f->piece = (struct slice){ at, len };
 	return 0;
@@ -105,7 +105,7 @@ void fetch_go_on(struct fetch *f)
 
 	if (f->flow == FLOW_READS)
 		return;
-	if (fetch_take(f, f->pending + f->pending_at, f->pending_len - f->pending_at, &used))
+	if (!fetch_take(f, f->pending + f->pending_at, f->pending_len - f->pending_at, &used))
 		return;
 	f->pending_at += used;
 	if (f->flow != FLOW_READS)
@@ -122,7 +122,7 @@ void fetch_go_on(struct fetch *f)
 /* The message ended with `left` bytes of the last read behind it. Such bytes do not belong to it (RFC 9112 section
  * 6.3), but they show that its length is not what the origin meant: the response is passed on, but not stored. If that
  * read may have left bytes behind, the next one tells. True: the connection can take another request. */
-static bool fetch_look_behind(struct fetch *f, size_t left)
+static bool fetch_is_reusable(struct fetch *f, size_t left)
 {
 	ssize_t more = left ? (ssize_t)left : CONN_AGAIN;
 
@@ -141,19 +141,19 @@ static void fetch_end_body(struct fetch *f, struct slice piece, size_t left)
 {
 	enum transform_result r = TRANSFORM_UNFED;
 
-	lease_end(&f->lease, &f->conn, fetch_look_behind(f, left));
+	lease_end(&f->lease, &f->conn, fetch_is_reusable(f, left));
 	loop_disarm(fetch_loop(f), &f->timer);
 	fetch_enter(f, FETCH_REST);
 	if (piece.len && f->received == piece.len)
 		r = transform_feed_whole(f->transform, (const uint8_t *)piece.at, piece.len);
 	if (r != TRANSFORM_UNFED)
 		fetch_finish_as(f, r);
-	else if (!(piece.len && fetch_pass(f, piece)) && f->flow == FLOW_READS)
+	else if ((!piece.len || fetch_pass(f, piece)) && f->flow == FLOW_READS)
 		fetch_finish(f);
 }
 
 /* Feeds body bytes to the parser. */
-int fetch_parse_body(struct fetch *f, const char *data, size_t len)
+bool fetch_parse_body(struct fetch *f, const char *data, size_t len)
 {
 	enum http_parse_result r;
 	struct slice piece;
@@ -163,15 +163,15 @@ int fetch_parse_body(struct fetch *f, const char *data, size_t len)
 	r = http_parse(f->parser, data, len, &used);
 	piece = f->piece;
 	if (r == PARSE_MORE)
-		return piece.len ? fetch_pass(f, piece) : 0;
+		return !piece.len || fetch_pass(f, piece);
 	if (r == PARSE_DONE)
 		fetch_end_body(f, piece, len - used);
-	else if (f->phase != FETCH_ENDED && !(piece.len && fetch_pass(f, piece)))
+	else if (f->phase != FETCH_ENDED && (!piece.len || fetch_pass(f, piece)))
 		fetch_protocol_error(f);
-	return -1;
+	return false;
 }
 
-int fetch_read_body(struct fetch *f)
+bool fetch_read_body(struct fetch *f)
 {
 	for (int i = 0; i < FETCH_READS_PER_EVENT && f->flow == FLOW_READS; i++) {
 		uint8_t *buf = loop_scratch(fetch_loop(f));
@@ -182,7 +182,7 @@ int fetch_read_body(struct fetch *f)
 			break;
 		if (n == CONN_FAILED) {
 			fetch_fail_lost(f, FAILURE_HTTP_RESPONSE_INCOMPLETE);
-			return -1;
+			return false;
 		}
 		if (n == CONN_EOF) {
 			if (http_parse_eof(f->parser) == PARSE_DONE) {
@@ -190,14 +190,14 @@ int fetch_read_body(struct fetch *f)
 				fetch_finish(f);
 			} else
 				fetch_protocol_error(f);
-			return -1;
+			return false;
 		}
-		if (fetch_parse_body(f, (char *)buf, (size_t)n))
-			return -1;
+		if (!fetch_parse_body(f, (char *)buf, (size_t)n))
+			return false;
 		if ((size_t)n < most / 4 || loop_is_spent(fetch_loop(f)))
 			break;
 	}
-	return 0;
+	return true;
 }
 
 /* If the response has no body, or all of it is here already, the connection can be used again. */

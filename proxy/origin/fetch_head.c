@@ -20,9 +20,8 @@ static void fetch_ask_unconditionally(struct fetch *f)
 	fetch_connect(f);
 }
 
-/* Asks the hooks about the final head. 0: the response fills the object. -1: the fetch has ended, or makes another
- * request. */
-static int fetch_ask_hooks(struct fetch *f)
+/* Asks the hooks about the final head. False: the fetch has ended, or makes another request. */
+static bool fetch_ask_hooks(struct fetch *f)
 {
 	const struct fetch_answer answer = { .msg = &f->msg, .upstream = { f->head.bytes, f->msg.head_len },
 		.conditional = fetch_is_conditional(f), .cookies = f->cookies,
@@ -33,22 +32,22 @@ static int fetch_ask_hooks(struct fetch *f)
 	switch (f->hooks.head ? f->hooks.head(f->hooks.arg, &answer, f->object) : FETCH_GO_ON) {
 	case FETCH_NEEDS_FEED:
 		f->request.transform.needs_feed = true;
-		return 0;
+		return true;
 	case FETCH_GO_ON:
-		return 0;
+		return true;
 	case FETCH_ANSWERED:
 		fetch_tell_kept(f);
 		lease_end(&f->lease, &f->conn, fetch_skip_body(f));
 		fetch_end(f);
-		return -1;
+		return false;
 	case FETCH_UNCONDITIONAL:
 		fetch_ask_unconditionally(f);
-		return -1;
+		return false;
 	case FETCH_NO_MEMORY:
 		break;
 	}
 	fetch_no_memory(f);
-	return -1;
+	return false;
 }
 
 /* Whether the response to a GET answers something that the request did not ask (RFC 9110 sections 15.3.7 and 15.4.5).
@@ -70,31 +69,31 @@ static void fetch_refuse_unasked(struct fetch *f)
 	fetch_fail_as(f, FAILURE_UNASKED, "status %u that was not asked for", f->msg.status);
 }
 
-/* Acts on the final head in f->head, with the bytes that came with it in f->behind. -1: the fetch has ended, or makes
- * another request. */
-static int fetch_start_body(struct fetch *f)
+/* Acts on the final head in f->head, with the bytes that came with it in f->behind. False: the fetch has ended, or
+ * makes another request. */
+static bool fetch_start_body(struct fetch *f)
 {
 	fetch_timing_end(f->request.timing, STAGE_ORIGIN, fetch_loop(f));
 	log_step(&f->request.id, "fetch: head, status %u", f->msg.status);
 	if (f->msg.status == 101) {
 		fetch_fail_as(f, FAILURE_HTTP_PROTOCOL_ERROR, "upgrade that was not asked for");
-		return -1;
+		return false;
 	}
 	if (fetch_is_unasked(f)) {
 		fetch_refuse_unasked(f);
-		return -1;
+		return false;
 	}
 	if (fetch_asks_elsewhere(f))
-		return -1;
+		return false;
 	if (f->msg.status == 407 && fetch_asks_parent(f)) {
 		fetch_fail_as(f, FAILURE_PARENT_CREDENTIALS, "parent proxy: status 407");
-		return -1;
+		return false;
 	}
 	fetch_tell_head(f);
-	if (fetch_follow(f))
-		return -1;
-	if (fetch_ask_hooks(f))
-		return -1;
+	if (fetch_follows(f))
+		return false;
+	if (!fetch_ask_hooks(f))
+		return false;
 	fetch_enter(f, FETCH_BODY);
 	if (f->hooks.done && !object_is_retained(f->object) && !object_readers(f->object))
 		fetch_on_abandoned(&f->writer);
@@ -104,11 +103,11 @@ static int fetch_start_body(struct fetch *f)
 	f->request.transform.encoding.spares = &f->pool->memory;
 	if (!(f->transform = transform_new(f->object, &f->msg, &f->request.transform))) {
 		fetch_no_memory(f);
-		return -1;
+		return false;
 	}
 	if (transform_start(f->transform) == TRANSFORM_FAILED) {
 		fetch_fail_transform(f);
-		return -1;
+		return false;
 	}
 	http_parser_go_on(f->parser);
 	return fetch_parse_body(f, f->behind.at, f->behind.len);
@@ -126,26 +125,26 @@ static int fetch_pass_interim(struct fetch *f)
 }
 
 /* Goes on to the next head after an interim response (RFC 9110 section 15.2), which is not the answer yet. */
-static int fetch_skip_interim(struct fetch *f)
+static bool fetch_skip_interim(struct fetch *f)
 {
 	size_t used;
 
 	if (++f->interims > FETCH_INTERIMS_MAX) {
 		fetch_fail_as(f, FAILURE_HTTP_PROTOCOL_ERROR, "more than %d interim responses", FETCH_INTERIMS_MAX);
-		return -1;
+		return false;
 	}
 	if (f->msg.status != 100 && fetch_pass_interim(f)) {
 		fetch_no_memory(f);
-		return -1;
+		return false;
 	}
 	http_parser_go_on(f->parser);
 	if (http_parse(f->parser, f->head.bytes + f->msg.head_len, 0, &used) == PARSE_ERROR) {
 		fetch_protocol_error(f);
-		return -1;
+		return false;
 	}
 	text_empty(&f->head);
 	fetch_start_parser(f);
-	return 0;
+	return true;
 }
 
 /* The length of the head in these bytes, which an empty line ends (RFC 9112 section 2.1). Where that line came in
@@ -162,20 +161,20 @@ static size_t fetch_head_end(struct slice in)
 	return in.len;
 }
 
-static int fetch_add_head(struct fetch *f, const char *bytes, size_t len)
+static bool fetch_add_head(struct fetch *f, const char *bytes, size_t len)
 {
 	text_add(&f->head, bytes, len);
 	if (f->head.failed) {
 		fetch_no_memory(f);
-		return -1;
+		return false;
 	}
 	f->msg.base = f->head.bytes;
-	return 0;
+	return true;
 }
 
-/* Takes the head from the bytes read; f->behind is what follows it. -1: the fetch has ended, or makes another
+/* Takes the head from the bytes read; f->behind is what follows it. False: the fetch has ended, or makes another
  * request. */
-static int fetch_take_head(struct fetch *f, struct slice in)
+static bool fetch_take_head(struct fetch *f, struct slice in)
 {
 	while (in.len && f->phase == FETCH_HEAD) {
 		size_t room = f->request.limits.max_header_bytes - f->head.len, take = fetch_head_end(in),
@@ -184,8 +183,8 @@ static int fetch_take_head(struct fetch *f, struct slice in)
 
 		if (take > room)
 			take = room;
-		if (fetch_add_head(f, in.at, take))
-			return -1;
+		if (!fetch_add_head(f, in.at, take))
+			return false;
 		r = http_parse(f->parser, f->head.bytes + from, take, &used);
 		if (r == PARSE_HEAD) {
 			take -= f->head.len - f->msg.head_len;
@@ -196,43 +195,43 @@ static int fetch_take_head(struct fetch *f, struct slice in)
 			f->behind = in;
 			return fetch_start_body(f);
 		}
-		if (r == PARSE_HEAD && fetch_skip_interim(f))
-			return -1;
+		if (r == PARSE_HEAD && !fetch_skip_interim(f))
+			return false;
 		if (r == PARSE_MORE && f->head.len == f->request.limits.max_header_bytes) {
 			fetch_fail_as(f, FAILURE_HTTP_HEADER_SIZE, "over %zu bytes", f->head.len);
-			return -1;
+			return false;
 		}
 		if (r != PARSE_HEAD && r != PARSE_MORE) {
 			fetch_protocol_error(f);
-			return -1;
+			return false;
 		}
 	}
-	return 0;
+	return true;
 }
 
-int fetch_read_head(struct fetch *f)
+bool fetch_read_head(struct fetch *f)
 {
 	while (f->phase == FETCH_HEAD) {
 		char *buf = (char *)loop_scratch(fetch_loop(f));
 		ssize_t n = conn_read(f->conn, buf, bodies_share(LOOP_SCRATCH_BYTES));
 
 		if (n == CONN_AGAIN)
-			return 0;
+			return true;
 		if (n == CONN_FAILED || n == CONN_EOF) {
 			enum failure_kind error =
 			    f->head.len ? FAILURE_HTTP_RESPONSE_INCOMPLETE : FAILURE_CONNECTION_TERMINATED;
 
 			if (fetch_asks_again(f))
-				return -1;
+				return false;
 			if (n == CONN_FAILED)
 				fetch_fail_lost(f, error);
 			else
 				fetch_fail_as(f, error, "closed before the header was complete");
-			return -1;
+			return false;
 		}
-		if (fetch_take_head(f, (struct slice){ buf, (size_t)n }))
-			return -1;
+		if (!fetch_take_head(f, (struct slice){ buf, (size_t)n }))
+			return false;
 		conn_acknowledge(f->conn);
 	}
-	return 0;
+	return true;
 }

@@ -137,8 +137,8 @@ void fetch_make_url(struct fetch *);           /* of request.to */
  * the loop. */
 void fetch_connect(struct fetch *);
 void fetch_lease(struct fetch *);              /* gets the connection for it */
-/* Sends the request, as far as the socket takes it. -1: the fetch has ended. */
-int fetch_send(struct fetch *) __attribute__((warn_unused_result));
+/* Sends the request, as far as the socket takes it. False: the fetch has ended. */
+bool fetch_send(struct fetch *) __attribute__((warn_unused_result));
 void fetch_start_parser(struct fetch *);       /* for the next response head */
 
 /* Sends the request once more if its connection was idle before and is lost; false: it may not, or has done so. */
@@ -169,19 +169,19 @@ bool fetch_goes_on_alone(struct fetch *);
 void fetch_leave_alone(struct fetch *);
 void fetch_on_alone_timeout(struct timer *);
 
-/* fetch_head.c. -1: the fetch has ended, or makes another request. */
-int fetch_read_head(struct fetch *) __attribute__((warn_unused_result));
+/* fetch_head.c. False: the fetch has ended, or makes another request. */
+bool fetch_read_head(struct fetch *) __attribute__((warn_unused_result));
 
 /* fetch_redirect.c */
-/* Follows the response in f->msg if it is a redirect to be followed. 0: it is not. -1: the fetch has ended, or makes
- * another request. */
-int fetch_follow(struct fetch *) __attribute__((warn_unused_result));
-/* Goes on to where the current URL is known to lead, without asking there. -1: the fetch has ended. */
-int fetch_follow_known(struct fetch *) __attribute__((warn_unused_result));
+/* Follows the response in f->msg if it is a redirect to be followed; false: it is not. Otherwise the fetch has ended, or
+ * makes another request. */
+bool fetch_follows(struct fetch *) __attribute__((warn_unused_result));
+/* Goes on to where the current URL is known to lead, without asking there. False: the fetch has ended. */
+bool fetch_follow_known(struct fetch *) __attribute__((warn_unused_result));
 
-/* fetch_body.c. -1: the fetch has ended. */
-int fetch_read_body(struct fetch *) __attribute__((warn_unused_result));
-int fetch_parse_body(struct fetch *, const char *data, size_t len) __attribute__((warn_unused_result));
+/* fetch_body.c. False: the fetch has ended. */
+bool fetch_read_body(struct fetch *) __attribute__((warn_unused_result));
+bool fetch_parse_body(struct fetch *, const char *data, size_t len) __attribute__((warn_unused_result));
 int fetch_on_body(void *arg, const char *at, size_t len);      /* what the parser calls */
 void fetch_go_on(struct fetch *);                              /* the object has room again */
 void fetch_fail_transform(struct fetch *);                     /* the transform says why */

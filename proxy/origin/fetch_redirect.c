@@ -20,23 +20,23 @@ static void fetch_move_on(struct fetch *f, bool same_origin)
 	f->request.tls = f->request.hop_tls;
 }
 
-/* Tells the hooks of the latest step of the trail; msg as in struct fetch_hop. -1: the fetch has ended. */
-static int fetch_tell_hop(struct fetch *f, const struct http_msg *msg)
+/* Tells the hooks of the latest step of the trail; msg as in struct fetch_hop. False: the fetch has ended. */
+static bool fetch_tell_hop(struct fetch *f, const struct http_msg *msg)
 {
 	char *const *urls = f->trail.urls;
 	const struct fetch_hop hop = { .from = urls[f->trail.n - 2], .to = urls[f->trail.n - 1], .msg = msg,
 		.cookies = f->cookies };
 
 	if (!f->hooks.hop || !f->hooks.hop(f->hooks.arg, &hop))
-		return 0;
+		return true;
 	fetch_no_memory(f);
-	return -1;
+	return false;
 }
 
-static int fetch_redirected(struct fetch *f, bool same_origin)
+static void fetch_redirected(struct fetch *f, bool same_origin)
 {
-	if (fetch_tell_hop(f, &f->msg))
-		return -1;
+	if (!fetch_tell_hop(f, &f->msg))
+		return;
 	lease_end(&f->lease, &f->conn, fetch_skip_body(f));
 	fetch_tell_moved(f);
 	stats_add(loop_stats(fetch_loop(f)), STAT_REDIRECTS, 1);
@@ -44,7 +44,6 @@ static int fetch_redirected(struct fetch *f, bool same_origin)
 	if (!f->begun_ms)
 		f->begun_ms = f->asked.asked_ms;
 	fetch_connect(f);
-	return -1;
 }
 
 /* Keeps the cookies of a redirect, before request.to becomes where it leads. Another response that is not the last,
@@ -56,7 +55,7 @@ static void fetch_take_cookies(struct fetch *f)
 		cookie_jar_take(&f->jar, &f->request.to, &f->msg, loop_wall_ms(fetch_loop(f)) / 1000);
 }
 
-int fetch_follow(struct fetch *f)
+bool fetch_follows(struct fetch *f)
 {
 	const struct destination from = f->request.to;     /* its path is not used: it may be freed */
 
@@ -64,17 +63,17 @@ int fetch_follow(struct fetch *f)
 	switch (redirect_next(&f->trail, &f->request.redirects, f->msg.status, http_msg_get(&f->msg, H_LOCATION),
 	    &f->request.to, &f->failure)) {
 	case REDIRECT_NOT:
-		return 0;
+		return false;
 	case REDIRECT_FOLLOW:
-		return fetch_redirected(f, destination_same_origin(&from, &f->request.to));
+		fetch_redirected(f, destination_same_origin(&from, &f->request.to));
+		break;
 	case REDIRECT_REFUSED:
 		fetch_fail(f);
-		return -1;
-	case REDIRECT_NO_MEMORY:
 		break;
+	case REDIRECT_NO_MEMORY:
+		fetch_no_memory(f);
 	}
-	fetch_no_memory(f);
-	return -1;
+	return true;
 }
 
 /* The status of the redirect that is known at the current URL; 0: none is. A request with cookies is asked: what is
@@ -102,21 +101,22 @@ static enum redirect_step fetch_take_known(struct fetch *f, int status, struct s
 	return step;
 }
 
-int fetch_follow_known(struct fetch *f)
+bool fetch_follow_known(struct fetch *f)
 {
 	struct text to = { 0 };
-	int status, ended = 0;
+	bool goes_on = true;
+	int status;
 
-	while (!ended && (status = fetch_known(f, &to)) != 0) {
+	while (goes_on && (status = fetch_known(f, &to)) != 0) {
 		const struct destination from = f->request.to;     /* its path is not used: it may be freed */
 
 		if (to.failed || fetch_take_known(f, status, (struct slice){ to.bytes, to.len }) != REDIRECT_FOLLOW)
 			break;
 		stats_add(loop_stats(fetch_loop(f)), STAT_REDIRECTS_KNOWN, 1);
-		ended = fetch_tell_hop(f, NULL);
+		goes_on = fetch_tell_hop(f, NULL);
 		fetch_move_on(f, destination_same_origin(&from, &f->request.to));
 		fetch_make_url(f);
 	}
 	text_free(&to);
-	return ended;
+	return goes_on;
 }

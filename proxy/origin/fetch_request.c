@@ -11,7 +11,7 @@
 #include "proxy/origin/fetch_timing.h"
 #include "proxy/settings/settings.h"
 
-int fetch_send(struct fetch *f)
+bool fetch_send(struct fetch *f)
 {
 	static const enum fetch_sending sendings[] = {
 		[SENDER_DONE] = SENDING_DONE,
@@ -24,7 +24,7 @@ int fetch_send(struct fetch *f)
 	enum sender_result r;
 
 	if (f->sending == SENDING_DONE)
-		return 0;
+		return true;
 	r = sender_write(&f->sender, f->conn, &f->body);
 	fetch_set_sending(f, sendings[r]);
 	if (r == SENDER_PAUSED)
@@ -32,9 +32,9 @@ int fetch_send(struct fetch *f)
 	if (r != SENDER_BLOCKED || f->sender.bytes > before)
 		loop_disarm(fetch_loop(f), &f->timer);
 	if (r != SENDER_CUT)
-		return 0;
+		return true;
 	fetch_fail_as(f, FAILURE_REQUEST_INCOMPLETE, "the client's request ended too early");
-	return -1;
+	return false;
 }
 
 static void fetch_on_conn(void *arg, enum conn_event event)
@@ -44,9 +44,9 @@ static void fetch_on_conn(void *arg, enum conn_event event)
 	if (f->phase == FETCH_ENDED)
 		return;
 	if (event == CONN_WRITABLE) {
-		if (fetch_send(f))
+		if (!fetch_send(f))
 			return;
-	} else if ((f->phase == FETCH_HEAD && fetch_read_head(f)) || (f->phase == FETCH_BODY && fetch_read_body(f)))
+	} else if ((f->phase == FETCH_HEAD && !fetch_read_head(f)) || (f->phase == FETCH_BODY && !fetch_read_body(f)))
 		return;
 	fetch_listen(f);
 }
@@ -75,7 +75,7 @@ static void fetch_on_ready(void *arg, struct conn *conn, bool reused, const stru
 	log_step(&f->request.id, "fetch: connected to %s%s", conn_peer(conn), reused ? ", open before" : "");
 	stats_add(loop_stats(fetch_loop(f)), STAT_FETCHES, 1);
 	stats_add(loop_stats(fetch_loop(f)), STAT_CONNECTIONS_REUSED, reused);
-	if (!fetch_send(f))
+	if (fetch_send(f))
 		fetch_listen(f);
 }
 
@@ -204,7 +204,7 @@ static void fetch_ask(struct fetch *f)
 void fetch_connect(struct fetch *f)
 {
 	fetch_make_url(f);
-	if (!fetch_follow_known(f))
+	if (fetch_follow_known(f))
 		fetch_ask(f);
 }
 

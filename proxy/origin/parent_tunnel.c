@@ -43,8 +43,8 @@ static void tunnel_answered(struct parent_tunnel *tunnel)
 		tunnel->done(tunnel->arg, NULL);
 }
 
-/* Parses the bytes read from offset `from` on. False: more are needed. */
-static bool tunnel_parse(struct parent_tunnel *tunnel, size_t from)
+/* Parses the bytes read from offset `from` on. True: the parent has answered, or the tunnel failed. */
+static bool tunnel_ends(struct parent_tunnel *tunnel, size_t from)
 {
 	size_t used;
 
@@ -118,7 +118,7 @@ static void tunnel_read_http(struct parent_tunnel *tunnel)
 		if (!tunnel_read(tunnel, tunnel->head + from, missing, &got))
 			return;
 		tunnel->len += got;
-		if (tunnel_parse(tunnel, from))
+		if (tunnel_ends(tunnel, from))
 			return;
 	}
 }
