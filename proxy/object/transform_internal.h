@@ -1,5 +1,5 @@
-/* Owns what transform.c (codings undone, text made), transform_pass.c (gzip bodies that may go on as they are) and
- * transform_peel.c (gzip that no coding tells of) share. */
+/* Owns what transform.c (text made), transform_decode.c (codings undone), transform_pass.c (gzip bodies that may go on
+ * as they are) and transform_peel.c (gzip that no coding tells of) share. */
 #ifndef UTFEED_PROXY_OBJECT_TRANSFORM_INTERNAL_H
 #define UTFEED_PROXY_OBJECT_TRANSFORM_INTERNAL_H
 
@@ -79,6 +79,11 @@ enum transform_result transform_result(struct transform *, int failed);
 /* The body goes on untouched and with its coding: these bytes, which are all that came, go to the object. -1: the
  * transform has failed. */
 int transform_turn_raw(struct transform *, const uint8_t *raw, size_t len) __attribute__((warn_unused_result));
+
+/* transform_decode.c. -1: the transform has failed. */
+int transform_open_decode(struct transform *) __attribute__((warn_unused_result));
+int transform_decode(struct transform *, const uint8_t *, size_t len, size_t *used) __attribute__((warn_unused_result));
+int transform_end_decode(struct transform *) __attribute__((warn_unused_result));       /* at the end of the body */
 
 /* transform_peel.c */
 /* Whether the first bytes of the body are to be waited for. */

@@ -173,7 +173,7 @@ void fetch_on_alone_timeout(struct timer *);
 bool fetch_read_head(struct fetch *) __attribute__((warn_unused_result));
 
 /* fetch_redirect.c */
-/* Follows the response in f->msg if it is a redirect to be followed; false: it is not. Otherwise the fetch has ended, or
+/* Follows the response in f->msg if it is a redirect to be followed; false: it is not. Else the fetch has ended, or
  * makes another request. */
 bool fetch_follows(struct fetch *) __attribute__((warn_unused_result));
 /* Goes on to where the current URL is known to lead, without asking there. False: the fetch has ended. */
