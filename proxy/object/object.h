@@ -49,7 +49,7 @@ struct object_head *object_head_new(void);
 struct object_head *object_head_ref(struct object_head *);
 void object_head_unref(struct object_head **);
 
-/* What the access log says of a response; complete when the object is complete. */
+/* The access log's account of a response; complete when the object is complete. */
 struct object_report {
 	bool decided;                  /* there is a verdict; false for answers of our own */
 	struct verdict verdict;
@@ -97,7 +97,7 @@ struct object *object_new(size_t transit_bytes);
  * object_beside() gives it; NULL: there is none. */
 struct object *object_new_beside(size_t transit_bytes, size_t beside);
 void *object_beside(const struct object *);
-/* To be called before another thread may learn of an object that is not done and kept. Until then it belongs to the
+/* To be called before another thread may learn of an object that is not done and retained. Until then it belongs to the
  * thread that made it, and takes no lock. */
 void object_share(struct object *);
 /* Names the owner of the objects that the calling thread makes and does not share. A thread that takes over what an

@@ -20,13 +20,13 @@ LIST_HEAD(object_readers, object_reader);
 
 /* The part of an object that serves while it is made and followed. It lies behind the object. */
 struct object_making {
-	bool shared;                       /* several threads may use it: each takes the lock */
-	const void *maker;                 /* the thread that uses it while it is not shared: object_actor() */
-	pthread_mutex_t lock;              /* guards segments, length, readers, writer; made by object_share() */
-	bool beside;                       /* there is room behind it (object_beside()) */
-	bool writer_waits;                 /* object_full() returned true: room() is owed */
-	bool compact;                      /* all its bytes are known: no memory is taken beyond `expected` */
-	/* allowance: the share of transit_bytes that counted when the writer last had to wait (bodies.h) */
+	bool shared;                       /* Several threads may use it: each takes the lock. */
+	const void *maker;                 /* The thread that uses it while it is not shared: object_actor(). */
+	pthread_mutex_t lock;              /* Guards segments, length, readers, writer; made by object_share(). */
+	bool beside;                       /* There is room behind it (object_beside()). */
+	bool writer_waits;                 /* object_full() returned true: room() is owed. */
+	bool compact;                      /* All its bytes are known: no memory is taken beyond `expected`. */
+	/* allowance: the share of transit_bytes that counted when the writer last had to wait (bodies.h). */
 	size_t transit_bytes, allowance;
 	uint64_t retain_max;
 	uint64_t expected;                 /* about the length of the body; 0: not known */

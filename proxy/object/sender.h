@@ -53,13 +53,13 @@ enum sender_result {
 struct sender_client {
 	bool head;                     /* the request was a HEAD */
 	bool http_1_0;
-	bool trailers;                 /* the request said TE: trailers */
-	bool keep;                     /* the connection may be kept */
-	bool gzip;                     /* the client takes gzip */
-	int64_t gzip_min;              /* bodies under that many bytes do not go out as gzip */
-	bool coded;                    /* the body's object is the gzip form already */
-	const struct verdict *verdict; /* for X-Encoding-Rule; NULL: none */
-	const char *lines;             /* further field lines, each with CRLF; "" for none */
+	bool trailers;                 /* The request said TE: trailers. */
+	bool keep;                     /* The connection may be kept. */
+	bool gzip;                     /* The client takes gzip. */
+	int64_t gzip_min;              /* Bodies under that many bytes do not go out as gzip. */
+	bool coded;                    /* The body's object is the gzip form already. */
+	const struct verdict *verdict; /* For X-Encoding-Rule; NULL: none. */
+	const char *lines;             /* Further field lines, each with CRLF; "" for none. */
 };
 
 /* Whether a body of that length (-1: not known yet) goes out as gzip. */

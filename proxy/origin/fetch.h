@@ -44,13 +44,13 @@ enum fetch_choice {
 /* The head of a final response, as the hooks get it. */
 struct fetch_answer {
 	const struct http_msg *msg;
-	struct slice upstream;         /* its bytes */
-	bool conditional;              /* the request carried the validators */
-	bool cookies;                  /* a request carried cookies that a redirect had set: nobody else's answer */
-	const char *url;               /* at which the response was found */
-	bool redirected;               /* redirects led there */
-	bool foreign;                  /* one led to another origin, or the client chose it (response_head.h) */
-	bool astray;                   /* a redirect that leads nowhere, where redirects are followed */
+	struct slice upstream;         /* Its bytes. */
+	bool conditional;              /* The request carried the validators. */
+	bool cookies;                  /* A request carried cookies that a redirect had set: nobody else's answer. */
+	const char *url;               /* At which the response was found. */
+	bool redirected;               /* Redirects led there. */
+	bool foreign;                  /* One led to another origin, or the client chose it (response_head.h). */
+	bool astray;                   /* A redirect that leads nowhere, where redirects are followed. */
 };
 
 /* A redirect that is followed. The URLs last as long as the fetch. */
