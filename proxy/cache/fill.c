@@ -11,6 +11,22 @@
 #include "proxy/http/vary.h"
 #include "proxy/net/loop.h"
 
+/* Bits of the plans that may follow, and whether a response may have the plan that has to be a feed. */
+#define TO(plan) (1u << PLAN_##plan)
+static const struct { unsigned next; bool needs_feed; } fill_plans[] = {
+	[PLAN_NOTHING] = { TO(NOTHING) | TO(KEEP_GOOD) | TO(OUTDATE) | TO(STORE), true },
+	[PLAN_KEEP_GOOD] = { TO(NOTHING), false },
+	[PLAN_OUTDATE] = { TO(NOTHING), true },
+	[PLAN_STORE] = { TO(NOTHING) | TO(OUTDATE), true },
+};
+
+void fill_set_plan(struct fill *l, enum fill_plan plan)
+{
+	assert(fill_plans[l->plan].next >> plan & 1);
+	assert(!l->needs_feed || fill_plans[plan].needs_feed);
+	l->plan = plan;
+}
+
 int64_t fill_now(struct fill *l)
 {
 	return loop_wall_ms(l->params.loop) / 1000;
@@ -174,17 +190,19 @@ static int fill_plan_storing(struct fill *l, const struct fetch_answer *answer, 
 		fill_set_hit_for_miss(l, m->status);
 	if (*storable != STORABLE_YES)
 		l->told->detail = storable_word(*storable);
-	l->keeps_good = *storable == STORABLE_YES && !l->needs_feed && fill_keeps_good(l, m);
-	if (*storable != STORABLE_YES || l->keeps_good)
+	if (*storable != STORABLE_YES)
 		return 0;
-	l->outdates = !part && m->status < 500;
-	if (fill_is_too_large(l, m))
-		return 0;
-	if (!(l->upstream = malloc(answer->upstream.len)))
-		return -1;
-	memcpy(l->upstream, answer->upstream.at, answer->upstream.len);
-	l->upstream_len = answer->upstream.len;
-	l->storing = true;
+	if (!l->needs_feed && fill_keeps_good(l, m))
+		fill_set_plan(l, PLAN_KEEP_GOOD);
+	else if (fill_is_too_large(l, m))
+		fill_set_plan(l, PLAN_OUTDATE);
+	else {
+		if (!(l->upstream = malloc(answer->upstream.len)))
+			return -1;
+		memcpy(l->upstream, answer->upstream.at, answer->upstream.len);
+		l->upstream_len = answer->upstream.len;
+		fill_set_plan(l, PLAN_STORE);
+	}
 	return 0;
 }
 
@@ -192,7 +210,7 @@ static int fill_plan_storing(struct fill *l, const struct fetch_answer *answer, 
  * than asking an origin in trouble once more. */
 static bool fill_is_trouble(const struct fill *l, const struct http_msg *m, enum storable storable)
 {
-	return l->keeps_good || (storable == STORABLE_LIFETIME && freshness_error_status(m->status));
+	return l->plan == PLAN_KEEP_GOOD || (storable == STORABLE_LIFETIME && freshness_error_status(m->status));
 }
 
 static enum fetch_choice fill_on_head(void *arg, const struct fetch_answer *answer, struct object *o)
@@ -213,18 +231,18 @@ static enum fetch_choice fill_on_head(void *arg, const struct fetch_answer *answ
 	l->needs_feed = m->status / 100 == 2 && fill_keeps_feed(l);
 	if (fill_plan_storing(l, answer, &storable))
 		return FETCH_NO_MEMORY;
-	own = (!l->storing && !fill_is_trouble(l, m, storable)) || fill_is_for_client(l, m) ||
+	own = (l->plan != PLAN_STORE && !fill_is_trouble(l, m, storable)) || fill_is_for_client(l, m) ||
 	    fill_is_refusal(l, m->status);
 	if (fill_admit(l, m, own, o))
 		return FETCH_NO_MEMORY;
 	l->told->fwd_status = m->status;
 	l->told->came = l->response_time;
-	l->told->stored = l->storing;
-	fill_set_expires(l, l->storing);
-	if (!l->storing)
+	l->told->stored = l->plan == PLAN_STORE;
+	fill_set_expires(l, l->told->stored);
+	if (!l->told->stored)
 		log_step(&l->id, "store: no, %s",
 		    storable == STORABLE_YES ? "too large, or an error behind a good one" : storable_word(storable));
-	if (l->storing)
+	if (l->told->stored)
 		object_retain(o, l->params.max_object);
 	else if (!l->needs_feed)
 		fill_leave(l);
@@ -260,13 +278,13 @@ static void fill_on_grew(void *arg, struct object *o)
 	uint64_t length = object_length(o);
 	size_t wants = (size_t)(length / STEP_BYTES + 1) * STEP_BYTES;
 
-	if (!l->storing || length <= l->reserved)
+	if (l->plan != PLAN_STORE || length <= l->reserved)
 		return;
 	if (cache_reserve(l->params.cache, l->reserved, wants)) {
 		l->reserved = wants;
 		return;
 	}
-	l->storing = false;
+	fill_set_plan(l, PLAN_OUTDATE);
 	log_step(&l->id, "store: no, memory has no room for a body that grows to %llu bytes",
 	    (unsigned long long)length);
 	fill_leave(l);
@@ -348,13 +366,14 @@ static void fill_on_done(void *arg, struct object *o)
 	if (l->needs_feed)
 		fill_set_hit_for_miss(l, 200);
 	fill_moves_done(l, o);
-	if (l->storing && object_is_retained(o) && object_length(o) <= l->params.max_object) {
+	if (l->plan == PLAN_STORE && object_is_retained(o) && object_length(o) <= l->params.max_object) {
 		e = fill_store(l, o);
 		l->marks = l->marks && !e;
 		log_step(&l->id, "store: %s", e ? "done" : "no, purged meanwhile or out of memory");
 	}
 	fill_set_expires(l, e);
-	if (l->outdates && !e)
+	/* An error of the server says nothing of what is stored, and a part little of the whole. */
+	if (!e && l->plan >= PLAN_OUTDATE && !l->part.total && l->told->fwd_status < 500)
 		fill_outdate(l);
 	entry_unref(&e);
 	fill_leave(l);

@@ -129,7 +129,7 @@ int fill_admit(struct fill *l, const struct http_msg *m, bool own, struct object
 {
 	struct audience *a = audience_own();
 
-	if (!own || l->storing)
+	if (!own || l->plan == PLAN_STORE)
 		fill_freshness(l, &l->fresh, m, NULL);
 	if (!own && !(a = audience_new(l->vary, (struct slice){ l->sent, l->sent_len }, &l->fresh)))
 		return -1;

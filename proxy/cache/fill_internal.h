@@ -27,6 +27,14 @@ struct fill_moves {
 	const char *from[CONF_REDIRECTS_MAX];  /* the URLs that led on; the fetch's own */
 };
 
+/* What is to become of what is stored, once the response came complete. */
+enum fill_plan {
+	PLAN_NOTHING,                  /* it stays, and the response is not stored */
+	PLAN_KEEP_GOOD,                /* the same, for the response is an error, and what is stored is none */
+	PLAN_OUTDATE,                  /* it goes, for the response is newer, but finds no room */
+	PLAN_STORE                     /* the response takes its place */
+};
+
 struct fill {
 	struct log_id id;              /* of the request that began the fill */
 	struct fill_params params;     /* strings and entries are the fill's own */
@@ -47,11 +55,7 @@ struct fill {
 	struct object *object;         /* the fetch holds the reference */
 	struct filled *told;           /* behind the object */
 	bool left;                     /* no request can join any more */
-	bool storing;
-	/* what is stored under the response's key is older than the response, and must not be found any more once the
-	 * response came complete */
-	bool outdates;
-	bool keeps_good;               /* the response is an error, and what is stored is none: it stays */
+	enum fill_plan plan;           /* fill_set_plan() */
 	bool apart;                    /* responses for this key are each client's own */
 	bool needs_feed;               /* a feed is kept, and the response fails unless its body is one */
 	bool ranged;                   /* the fetch asks for a part */
@@ -82,6 +86,8 @@ static inline bool fill_is_for_client(const struct fill *l, const struct http_ms
 }
 
 /* fill.c */
+/* The one way from plan to plan. */
+void fill_set_plan(struct fill *, enum fill_plan);
 int64_t fill_now(struct fill *);
 int64_t fill_steady(struct fill *);    /* seconds of the monotonic clock */
 /* Takes the object out of those in flight: no request can join any more. */

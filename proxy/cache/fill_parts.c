@@ -97,7 +97,7 @@ void fill_note_head(struct fill *l, const struct http_msg *m)
 	if (part_is_past(l, m))
 		fill_mark(l);
 	l->marks = l->marks && m->status == 200 && takes_ranges(m);
-	if (l->marks && !l->storing && is_never_feed(m))
+	if (l->marks && l->plan != PLAN_STORE && is_never_feed(m))
 		fill_mark(l);
 }
 

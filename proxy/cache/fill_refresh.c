@@ -171,18 +171,18 @@ static struct object_head *fill_retire(struct fill *l)
 	return object_head_ref(old->head);
 }
 
-/* Whether the 304 is about the stored response. -1: it is about another one. */
-static int fill_is_of_stored(struct fill *l, const struct http_msg *m)
+/* Whether the 304 is about the stored response, and not about another one. */
+static bool fill_is_of_stored(struct fill *l, const struct http_msg *m)
 {
 	const struct entry *old = l->params.entry;
 	struct http_msg stored;
-	bool another;
+	bool same;
 
 	if (fill_parse(l, &stored, old->upstream, old->upstream_len) != FILL_HEAD)
-		return -1;
-	another = fill_means_another(&stored, m);
+		return false;
+	same = !fill_means_another(&stored, m);
 	http_msg_free(&stored);
-	return another ? -1 : 0;
+	return same;
 }
 
 enum fetch_choice fill_refresh(struct fill *l, const struct fetch_answer *answer, struct object *o)
@@ -191,7 +191,7 @@ enum fetch_choice fill_refresh(struct fill *l, const struct fetch_answer *answer
 	struct object_head *head = NULL;
 	enum fill_head r;
 
-	if (fill_is_of_stored(l, m))
+	if (!fill_is_of_stored(l, m))
 		return FETCH_UNCONDITIONAL;
 	l->head.url = answer->url;
 	l->head.redirected = answer->redirected;
@@ -260,7 +260,8 @@ bool fill_serve_stale(struct fill *l, struct object *o, int status, bool no_feed
 		told->fwd_status = status;
 	log_step(&l->id, "lookup: what is stored answers for an origin that errs");
 	told->freshness = e->freshness;
-	l->marks = l->storing = false;
+	l->marks = false;
+	fill_set_plan(l, PLAN_NOTHING);
 	object_set_audience(o, NULL);
 	object_substitute(o, e->head, e->object);
 	fill_leave(l);

@@ -61,9 +61,10 @@ static struct gzip_making *making_new(struct object *body, const char *key, size
 	return NULL;
 }
 
-/* Compresses the next part of the body. 1: the form is complete; 0: more is to come; -1: out of memory. The form takes
- * no more memory than the compressed bytes need. */
-static int making_step(struct gzip_making *m, uint8_t *out)
+enum making_result { MAKING_MORE, MAKING_DONE, MAKING_NO_MEMORY };
+
+/* Compresses the next part of the body. The form takes no more memory than the compressed bytes need. */
+static enum making_result making_step(struct gzip_making *m, uint8_t *out)
 {
 	uint64_t length = object_length(m->body.object), until = m->body.offset + STEP_BYTES;
 	size_t have = 0, n;
@@ -86,7 +87,9 @@ static int making_step(struct gzip_making *m, uint8_t *out)
 		have += n;
 	}
 	object_expect(m->form, object_length(m->form) + have);
-	return object_append(m->form, out, have) ? -1 : ended;
+	if (object_append(m->form, out, have))
+		return MAKING_NO_MEMORY;
+	return ended ? MAKING_DONE : MAKING_MORE;
 }
 
 static void making_end(struct gzip_forms *f, struct gzip_making *m, bool whole)
@@ -112,13 +115,13 @@ static void making_end(struct gzip_forms *f, struct gzip_making *m, bool whole)
 static void forms_step(struct gzip_forms *f)
 {
 	struct gzip_making *m = TAILQ_FIRST(&f->making);
-	int done = making_step(m, loop_scratch(f->loop));
+	enum making_result r = making_step(m, loop_scratch(f->loop));
 
 	TAILQ_REMOVE(&f->making, m, link);
-	if (done)
-		making_end(f, m, done > 0);
-	else
+	if (r == MAKING_MORE)
 		TAILQ_INSERT_TAIL(&f->making, m, link);
+	else
+		making_end(f, m, r == MAKING_DONE);
 }
 
 static void forms_on_task(struct task *t)

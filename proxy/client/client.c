@@ -57,25 +57,37 @@ static void client_list_idle(struct client *c)
 		p->changed(p->arg);
 }
 
-/* Bits of the states that may follow. */
+enum client_fact { LISTED = 1, BLOCKED = 2, EXCHANGE = 4, STARVED = 8, OPENING = 16, TUNNEL = 32 };
+
+/* Bits of the states that may follow; what must be so in a state, and what else may. */
 #define TO(state) (1u << CL_##state)
 #define OVER (TO(FLUSH) | TO(CLOSED))
-static const unsigned client_next[] = {
-	[CL_IDLE] = TO(IDLE) | TO(HEAD) | TO(WAIT) | TO(LINGER) | OVER,
-	[CL_HEAD] = TO(WAIT) | TO(CONNECT) | OVER,
-	[CL_WAIT] = TO(WAIT) | TO(SEND) | OVER,
-	[CL_SEND] = TO(IDLE) | OVER,
-	[CL_CONNECT] = TO(TUNNEL) | TO(HELLO) | TO(WAIT) | OVER,
-	[CL_HELLO] = TO(IDLE) | TO(CONNECT) | TO(WAIT) | OVER,
-	[CL_TUNNEL] = TO(IDLE) | OVER,
-	[CL_FLUSH] = TO(LINGER) | TO(CLOSED),
-	[CL_LINGER] = OVER,
-	[CL_CLOSED] = 0,
+static const struct { unsigned next, must, may; } client_states[] = {
+	[CL_IDLE] = { TO(IDLE) | TO(HEAD) | TO(WAIT) | TO(LINGER) | OVER,
+	              0, LISTED | BLOCKED | EXCHANGE | STARVED | TUNNEL },
+	[CL_HEAD] = { TO(WAIT) | TO(CONNECT) | OVER, EXCHANGE, BLOCKED },
+	[CL_WAIT] = { TO(WAIT) | TO(SEND) | OVER, EXCHANGE, BLOCKED | STARVED },
+	[CL_SEND] = { TO(IDLE) | OVER, EXCHANGE, BLOCKED | STARVED },
+	[CL_CONNECT] = { TO(TUNNEL) | TO(HELLO) | TO(WAIT) | OVER, EXCHANGE, BLOCKED | OPENING },
+	[CL_HELLO] = { TO(IDLE) | TO(CONNECT) | TO(WAIT) | OVER, EXCHANGE, BLOCKED },
+	[CL_TUNNEL] = { TO(IDLE) | OVER, EXCHANGE | TUNNEL, 0 },
+	[CL_FLUSH] = { TO(LINGER) | TO(CLOSED), 0, EXCHANGE },
+	[CL_LINGER] = { OVER, 0, EXCHANGE },
+	[CL_CLOSED] = { 0, 0, EXCHANGE },
 };
+
+static unsigned client_facts(const struct client *c)
+{
+	return (c->listed ? LISTED : 0) | (c->blocked ? BLOCKED : 0) | (c->x ? EXCHANGE : 0) |
+	    (c->x && c->x->body_starved ? STARVED : 0) | (c->opening ? OPENING : 0) | (c->tunnel ? TUNNEL : 0);
+}
 
 void client_enter(struct client *c, enum client_state state)
 {
-	assert(client_next[c->state] >> state & 1);
+	unsigned must = client_states[state].must, facts = client_facts(c);
+
+	assert(client_states[c->state].next >> state & 1);
+	assert((facts & must) == must && !(facts & ~(must | client_states[state].may)));
 	c->state = state;
 }
 
@@ -92,7 +104,6 @@ void client_close(struct client *c, bool reset)
 		stats_add(loop_stats(client_loop(c)), STAT_REQUESTS_DROPPED, 1);
 		client_log(c, "dropped");
 	}
-	client_enter(c, unsent ? CL_FLUSH : CL_CLOSED);
 	client_unlist(c);
 	c->blocked = false;
 	client_drop_body(c);
@@ -100,6 +111,7 @@ void client_close(struct client *c, bool reset)
 	dial_cancel(&c->opening);
 	client_leave_opened(c);
 	tunnel_free(&c->tunnel);
+	client_enter(c, unsent ? CL_FLUSH : CL_CLOSED);
 	if (unsent) {
 		conn_want(c->conn, false, true);
 		loop_arm(client_loop(c), &c->timer, client_conf(c)->write_timeout_ms);
@@ -288,7 +300,7 @@ static void client_explain_tls(struct client *c)
 	char advice[64];
 	struct failure f;
 
-	c->greeted = true;
+	c->channel = CHANNEL_TLS;
 	conn_explain(c->conn, FAILURE_NONE, &f);
 	if (f.error == FAILURE_NONE)
 		return;
@@ -312,8 +324,8 @@ void client_on_conn(void *arg, enum conn_event event)
 		return;
 	}
 	if (event == CONN_CONNECTED)
-		c->greeted = true;
-	if (event == CONN_READABLE && c->secure && !c->greeted)
+		c->channel = CHANNEL_TLS;
+	if (event == CONN_READABLE && c->channel == CHANNEL_HANDSHAKE)
 		client_explain_tls(c);
 	if (event == CONN_READABLE)
 		client_read(c);

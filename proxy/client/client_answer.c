@@ -99,7 +99,7 @@ static bool client_begin_with(struct client *c, struct object_head *head, bool s
 	struct object *o = c->reader.object;
 	struct delivery final;
 	struct sender_client asked = { .head = x->msg.method == METHOD_HEAD, .http_1_0 = x->msg.minor == 0,
-		.trailers = request_wants_trailer(&x->request), .keep = c->keep, .lines = final.lines,
+		.trailers = request_wants_trailer(&x->request), .keep = c->after == AFTER_STAYS, .lines = final.lines,
 		.gzip = head->gzip && client_conf(c)->gzip && request_accepts_gzip(&x->request),
 		.gzip_min = client_conf(c)->gzip_min };
 	struct verdict v;
@@ -121,7 +121,8 @@ static bool client_begin_with(struct client *c, struct object_head *head, bool s
 		client_take_gzip(c, &final, &asked);
 	client_enter(c, CL_SEND);
 	x->status = final.head->status;
-	c->keep = sender_begin_response(&x->sender, final.head, final.content_length, &asked);
+	if (!sender_begin_response(&x->sender, final.head, final.content_length, &asked))
+		client_ends(c, AFTER_CLOSES);
 	return true;
 }
 
@@ -182,11 +183,10 @@ static void client_finish(struct client *c)
 	sender_end(&x->sender);
 	if (x->body) {
 		client_drop_body(c);
-		c->keep = false;
-		c->refused = true;
+		client_ends(c, AFTER_LINGERS);
 	}
-	if (!c->keep) {
-		if (c->refused || x->in_len > head_len)
+	if (c->after != AFTER_STAYS) {
+		if (c->after == AFTER_LINGERS || x->in_len > head_len)
 			client_linger(c);
 		else
 			client_close(c, false);
@@ -228,7 +228,8 @@ bool client_send(struct client *c)
 	enum sender_result r;
 	bool moved;
 
-	x->sender.gathers = c->keep && !x->body && x->in_len > x->msg.head_len && unsent < CLIENT_GATHER_BYTES;
+	x->sender.gathers = c->after == AFTER_STAYS && !x->body && x->in_len > x->msg.head_len &&
+	    unsent < CLIENT_GATHER_BYTES;
 	r = sender_write(&x->sender, c->conn, &c->reader);
 	if (client_measures(c) || client_times(c))
 		client_note_time(c);

@@ -118,8 +118,7 @@ static struct client *client_new(struct client_pool *p, const struct arrival *a)
 	}
 	c->pool = p;
 	c->crowd = a->crowd;
-	c->secure = a->tls;
-	c->paid = a->tls && !a->trusted;
+	c->channel = a->tls ? CHANNEL_HANDSHAKE : CHANNEL_PLAIN;
 	c->who = *a->who;
 	c->id.connection = atomic_fetch_add_explicit(&client_connections, 1, memory_order_relaxed) + 1;
 	c->reader.wake = client_on_wake;

@@ -120,9 +120,10 @@ static void client_on_probe(void *arg, const struct failure *f)
 		client_pump(c);
 		return;
 	}
-	o->sealed = reach == REACH_SEALED;
-	if (o->sealed)
+	if (reach == REACH_SEALED) {
+		o->use = OPENED_SEALED;
 		o->failure = *f;
+	}
 	client_greet(c);
 }
 
@@ -198,9 +199,7 @@ static void client_begin_tls(struct client *c)
 	 * written. */
 	c->who = x->who;
 	c->who.settled = true;
-	c->secure = true;
-	c->greeted = o->old;
-	c->refused = false;
+	c->channel = o->old ? CHANNEL_TLS : CHANNEL_HANDSHAKE;
 	client_enter(c, CL_IDLE);
 	client_idle(c);
 	if (c->state == CL_IDLE && !c->pool->draining)
@@ -222,9 +221,10 @@ static const char *client_leaf_name(struct client *c, const struct tls_hello *h)
 {
 	const struct inside *to = &c->opened->to;
 
-	c->opened->misnamed = h->named && strcmp(h->name, to->host) != 0;
-	if (!c->opened->misnamed)
+	if (!h->named || !strcmp(h->name, to->host))
 		return to->host;
+	if (c->opened->use == OPENED_SERVES)
+		c->opened->use = OPENED_MISNAMED;
 	return h->name[0] && ca_is_name(h->name, false) && interception_wants(client_conf(c), h->name) ? h->name : NULL;
 }
 
@@ -319,14 +319,13 @@ bool client_inside_ends(struct client *c, bool has_body)
 	struct opened *o = c->opened;
 	const struct request_context *ctx = &c->x->ctx;
 
-	if (!o || (!o->sealed && !o->misnamed && interception_wants(ctx->conf, o->to.host)))
+	if (!o || (o->use == OPENED_SERVES && interception_wants(ctx->conf, o->to.host)))
 		return false;
-	c->keep = false;
-	c->refused = has_body;
-	if (o->sealed)
+	client_ends(c, has_body ? AFTER_LINGERS : AFTER_CLOSES);
+	if (o->use == OPENED_SEALED)
 		client_take_object(c, local_reply_failure(ctx, &o->failure));
 	else
 		client_take_object(c,
-		    local_reply(ctx, 421, "", o->misnamed ? INTERCEPT_MISNAMED : INTERCEPT_ENDED, ""));
+		    local_reply(ctx, 421, "", o->use == OPENED_MISNAMED ? INTERCEPT_MISNAMED : INTERCEPT_ENDED, ""));
 	return true;
 }

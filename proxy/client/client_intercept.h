@@ -8,14 +8,20 @@
 #include "proxy/net/leaves.h"
 #include "proxy/origin/probe.h"
 
+/* What answers the requests inside. */
+enum opened_use {
+	OPENED_SERVES,
+	OPENED_SEALED,                 /* the origin did not prove who it is: failure */
+	OPENED_MISNAMED                /* the client's TLS named another host than the CONNECT: status 421 */
+};
+
 struct opened {
 	struct inside to;
 	struct probe *probe;           /* CL_CONNECT: the origin is looked for */
 	bool old;                      /* the client's TLS is too old, which was said */
-	bool misnamed;                 /* the client's TLS named another host than the CONNECT */
 	bool asked;                    /* CL_HELLO: the leaf is waited for */
 	struct leaf_waiter leaf;
-	bool sealed;                   /* the origin did not prove who it is: failure answers everything inside */
+	enum opened_use use;
 	struct failure failure;
 };
 

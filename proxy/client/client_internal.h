@@ -35,6 +35,19 @@ enum client_state {
 	CL_CLOSED
 };
 
+/* What the connection does behind the response; in a request's course it only moves down. */
+enum client_after {
+	AFTER_STAYS,
+	AFTER_CLOSES,
+	AFTER_LINGERS                  /* request bytes may be left unread: it lingers before it closes */
+};
+
+enum client_channel {
+	CHANNEL_PLAIN,
+	CHANNEL_HANDSHAKE,             /* of TLS: neither done, nor was said what went wrong with it */
+	CHANNEL_TLS
+};
+
 /* What a request needs from its first byte to the last byte of its response. An idle connection has no exchange: the
  * exchange is spare then, and serves whichever connection of the worker needs one next. */
 struct exchange {
@@ -71,14 +84,11 @@ struct client {
 	struct client_pool *pool;
 	struct conn *conn;
 	enum client_state state;
+	enum client_after after;       /* client_ends() */
+	enum client_channel channel;
 	bool eof;                      /* the client will send no more */
-	bool keep;                     /* the connection outlives this response */
-	bool refused;                  /* request bytes may be left unread: linger before closing */
 	/* the socket takes no more bytes, of this response or of those gathered before it */
 	bool blocked;
-	bool secure;                   /* the connection uses TLS */
-	bool paid;                     /* the handshake counted for client-rate: the first request does not */
-	bool greeted;                  /* its handshake is done, or what went wrong with it was said */
 	struct log_id id;              /* of its latest request */
 	/* the sender of the requests: a client, or a proxy that is believed about its clients */
 	struct requester who;
@@ -159,6 +169,13 @@ static inline uint64_t client_begin_us(struct client *c)
 	if (client_conf(c)->access_log)
 		return loop_now_us(client_loop(c));
 	return client_measures(c) ? loop_turn_us(client_loop(c)) : loop_now_ms(client_loop(c)) * 1000;
+}
+
+/* The response is the connection's last, at least. */
+static inline void client_ends(struct client *c, enum client_after after)
+{
+	if (after > c->after)
+		c->after = after;
 }
 
 /* Whether a request is under way. */

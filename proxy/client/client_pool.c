@@ -159,7 +159,7 @@ void client_pool_leave(struct client_pool *p)
 	p->leaving = true;
 	LIST_FOREACH(c, &p->clients, link)
 		if (c->state != CL_SEND)
-			c->keep = false;
+			client_ends(c, AFTER_CLOSES);
 }
 
 void client_pool_drain(struct client_pool *p)

@@ -17,8 +17,7 @@ void client_refuse(struct client *c, int status, const char *text)
 {
 	stats_add(loop_stats(client_loop(c)), STAT_REQUESTS_BAD, 1);
 	log_step(&c->x->id, "request: refused, %d: %s", status, text);
-	c->keep = false;
-	c->refused = true;
+	client_ends(c, AFTER_LINGERS);
 	client_take_object(c, local_reply(client_context(c), status, "", text, ""));
 }
 
@@ -78,13 +77,14 @@ static void client_tell_request(struct client *c)
 	log_step(&x->id, "request: %s %s from %s", method, target, conn_peer(c->conn));
 }
 
-/* Whether the client may ask once more. The handshake of its connection counted for the first request. */
+/* Whether the client may ask once more. The handshake of its connection counted for the first request, unless many
+ * clients come over it. */
 static bool client_may_ask(struct client *c, struct failure *why)
 {
-	bool paid = c->paid;
+	bool paid = c->channel != CHANNEL_PLAIN && c->id.request == 1 &&
+	    !requester_is_trusted(&c->who, client_conf(c));
 	unsigned wait_s;
 
-	c->paid = false;
 	if (paid || client_within_rate(&c->x->ctx, &c->x->who, &wait_s))
 		return true;
 	failure_set(why, FAILURE_CLIENT_RATE, "client-rate");
@@ -97,8 +97,8 @@ static void client_slow_down(struct client *c, const struct failure *why, bool l
 {
 	stats_add(loop_stats(client_loop(c)), STAT_REQUESTS_HURRIED, 1);
 	log_step(&c->x->id, "request: refused, 429: client-rate");
-	c->keep = c->keep && !last;
-	c->refused = last;
+	if (last)
+		client_ends(c, AFTER_LINGERS);
 	client_take_object(c, local_reply_failure(&c->x->ctx, why));
 }
 
@@ -112,7 +112,7 @@ static void client_request(struct client *c)
 	stats_add(loop_stats(client_loop(c)), STAT_REQUESTS, 1);
 	x->ctx = c->pool->ctx;
 	settings_ref(x->ctx.settings);
-	x->ctx.secure = c->secure;
+	x->ctx.secure = c->channel != CHANNEL_PLAIN;
 	x->ctx.id = x->id;
 	x->ctx.trace = &x->trace;
 	x->ctx.timing = client_times(c) ? &x->timing : NULL;
@@ -120,7 +120,8 @@ static void client_request(struct client *c)
 	if (log_is(LOG_LEVEL_DEBUG))
 		client_tell_request(c);
 	request_read(&x->request, m);
-	c->keep = m->keep_alive && !c->pool->leaving;
+	if (!m->keep_alive || c->pool->leaving)
+		client_ends(c, AFTER_CLOSES);
 	if (m->target_len > client_conf(c)->max_url_bytes) {
 		client_refuse(c, 414, "The URL is too long.");
 		return;
@@ -161,8 +162,7 @@ static void client_request(struct client *c)
 	else {
 		/* The request was answered without its body, which stays unread. */
 		client_drop_body(c);
-		c->keep = false;
-		c->refused = true;
+		client_ends(c, AFTER_LINGERS);
 	}
 }
 
@@ -240,7 +240,7 @@ bool client_parse(struct client *c)
 	if (first) {
 		client_unlist(c);
 		client_enter(c, CL_HEAD);
-		c->refused = false;
+		c->after = AFTER_STAYS;
 		client_start(c);
 		http_parser_start(x->parser, &x->msg, false);
 		x->target = (struct raw_target){ 0 };

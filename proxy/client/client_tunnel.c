@@ -71,8 +71,8 @@ static void client_start_tunnel(struct client *c, struct conn *origin)
 		return;
 	}
 	stats_add(loop_stats(client_loop(c)), STAT_TUNNELS, 1);
-	client_enter(c, CL_TUNNEL);
 	c->blocked = false;
+	client_enter(c, CL_TUNNEL);
 	loop_disarm(client_loop(c), &c->timer);
 	x->status = 200;
 	client_shrink(x);
@@ -105,8 +105,7 @@ void client_connect(struct client *c)
 	struct object *refusal = NULL;
 
 	/* Bytes behind the head are no request, even if this one is refused. */
-	c->keep = false;
-	c->refused = true;
+	client_ends(c, AFTER_LINGERS);
 	if (client_opens(c))
 		return;
 	if (dispatch_tunnel(&c->x->ctx, &c->x->request, c->opened, &to, &refusal))

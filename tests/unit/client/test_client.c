@@ -334,10 +334,9 @@ static void crowded(void)
 void __real_client_enter(struct client *, enum client_state);
 
 /* In a process of its own, for client_enter() ends one that goes another way. */
-static bool may_enter(enum client_state from, enum client_state to)
+static bool may_enter(struct client c, enum client_state to)
 {
 	const struct rlimit none = { 0 };
-	struct client c = { .state = from };
 	pid_t child = fork();
 	int status = -1;
 
@@ -355,15 +354,39 @@ static bool may_enter(enum client_state from, enum client_state to)
 /* No state is followed by any but those that client.h tells, by client_enter()'s own table and in all rows before. */
 static void closed(void)
 {
+	static struct exchange some;
+
 	for (size_t from = CL_IDLE; from <= CL_CLOSED; from++)
 		for (size_t to = CL_IDLE; to <= CL_CLOSED; to++) {
 			bool legal = strstr(world_follow[from], world_names[to]);
+			struct client c = { .state = from, .x = &some, .tunnel = to == CL_TUNNEL ? (struct tunnel *)&c : NULL };
 
-			UNIT_ROW(may_enter(from, to) == legal, "%s to %s", world_names[from], world_names[to]);
+			UNIT_ROW(may_enter(c, to) == legal, "%s to %s", world_names[from], world_names[to]);
 			UNIT_ROW(legal || !(world_walked[from] >> to & 1), "%s to %s was seen", world_names[from], world_names[to]);
 		}
 }
 
+/* What cannot be so in a state. */
+static void combinations(void)
+{
+	static struct exchange some, starved = { .body_starved = true };
+	struct client c;
+	const struct { const char *rule; struct client c; enum client_state to; } cases[] = {
+		{ "a head without an exchange", { .state = CL_IDLE }, CL_HEAD },
+		{ "listed as idle while a request comes", { .state = CL_IDLE, .x = &some, .listed = true }, CL_HEAD },
+		{ "a body that waits before its request is answered", { .state = CL_HEAD, .x = &starved }, CL_CONNECT },
+		{ "a tunnel without one", { .state = CL_CONNECT, .x = &some }, CL_TUNNEL },
+		{ "an answer beside a tunnel", { .state = CL_CONNECT, .x = &some, .tunnel = (struct tunnel *)&c }, CL_WAIT },
+		{ "a tunnel while the connection is being opened",
+			{ .state = CL_CONNECT, .x = &some, .tunnel = (struct tunnel *)&c, .opening = (void *)&c }, CL_TUNNEL },
+		{ "blocked, and closed", { .state = CL_SEND, .x = &some, .blocked = true }, CL_CLOSED },
+		{ "listed, and closed", { .state = CL_IDLE, .listed = true }, CL_CLOSED },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		UNIT_ROW(!may_enter(cases[i].c, cases[i].to), "%s", cases[i].rule);
+}
+
 UNIT_SUITE(client, { "answered", answered }, { "refused", refused }, { "leaving", leaving }, { "cut", cut }, { "uploads", uploads },
 	{ "flushed", flushed }, { "connects", connects }, { "tunnels", tunnels }, { "going away", going_away }, { "given up", given_up },
-	{ "crowded", crowded }, { "closed", closed })
+	{ "crowded", crowded }, { "closed", closed }, { "combinations", combinations })
