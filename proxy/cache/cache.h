@@ -1,9 +1,9 @@
 /* Owns what all workers share of the cache: the stores, the responses in the making, and who may join them.
  * Must not know: requests, fetches, freshness rules. Thread-safe; the lock over responses in the making is held for
  * lookups only, and no call takes longer the more is stored.
- * Invariants: at most one response in the making per key may be joined by others. Entries come into the stores through
- * cache_put() and cache_warm() alone, and neither lets in an entry that was on its way when its URL was purged, by this
- * process or by another one that has the second store. */
+ * Invariants: other requests may join at most one response in the making per key. Entries come into the stores through
+ * cache_put() and cache_warm() alone. Neither lets in an entry that was on its way when its URL was purged, by this
+ * process or by another process that shares the second store. */
 #ifndef UTFEED_PROXY_CACHE_CACHE_H
 #define UTFEED_PROXY_CACHE_CACHE_H
 
@@ -36,8 +36,8 @@ enum store_result cache_get(struct cache *, const char *key, size_t len, struct 
     struct cache_ticket *ticket);
 /* Asks memory alone, and is not counted as a lookup. One reference; NULL: it is not there. */
 struct entry *cache_peek(struct cache *, const char *key, size_t len);
-/* Puts the entry that a wait brought from the second store into memory, so that the next lookup finds it there; not so
- * where memory has one already, or where the URL was changed or purged since the ticket was taken. */
+/* Puts the entry that a wait brought from the second store into memory, so that the next lookup finds it there. Does
+ * nothing if memory has an entry already, or if the URL was changed or purged since the ticket was taken. */
 void cache_warm(struct cache *, struct entry *, const struct cache_ticket *);
 void cache_cancel(struct cache *, struct store_wait *);
 /* False: its URL was purged since the ticket was taken, and nothing was stored. */
@@ -45,9 +45,10 @@ bool cache_put(struct cache *, struct entry *, const struct cache_ticket *);
 /* Whether the entry, found before the ticket was taken, may have been purged since, so that it must not answer any
  * more. */
 bool cache_ticket_is_spent(struct cache *, const struct cache_ticket *, const struct entry *found);
-/* As cache_put(), of a record of variants, which is given its generation: that of the record in its place, if that has
- * the same names, or else the known one, if nothing of the URL has changed since the ticket was taken; or else a new
- * one. So a variant that was stored before another response had the URL for itself is not found again. */
+/* As cache_put(), of a record of variants, which is given its generation. If the record in its place has the same
+ * names, it keeps that record's generation. Otherwise it gets the known generation if nothing of the URL has changed
+ * since the ticket was taken, and a new generation if something has. So a variant that was stored before another
+ * response had the URL for itself is not found again. */
 bool cache_put_variants(struct cache *, struct entry *record, uint64_t known, const struct cache_ticket *);
 enum { CACHE_GENERATION_NONE = 0 };    /* no record of variants is known */
 /* As store_memory_keep_gzip(). */
@@ -84,14 +85,13 @@ struct moves *cache_moves(struct cache *);
 /* Tells the counts of the stores. */
 void cache_stats(struct cache *, struct stats_gauges *);
 
-/* A key with its hash, for what is asked of one key several times: responses in flight and hits for miss. at:
- * borrowed. */
+/* A key with its hash, which several calls use: responses in flight and hits for miss. at: borrowed. */
 struct cache_key { const char *at; size_t len; uint64_t hash; };
 struct cache_key cache_key(const struct cache *, const char *at, size_t len);
 
 /* Responses in flight: they are being made, and other requests may join them (collapsed forwarding).
  * cache_in_flight_join() gives one reference to the object that is being made for the key; NULL: there is none.
- * cache_in_flight_begin() registers the caller's object and gives NULL; where another request was first, it gives one
+ * cache_in_flight_begin() registers the caller's object and gives NULL. If another request was first, it gives one
  * reference to that request's object instead. An object that nobody shall join is not registered.
  * cache_in_flight_end() takes the object out once it cannot be joined any more. A purge takes out the objects whose URL
  * it names. */
@@ -105,8 +105,7 @@ unsigned cache_in_flight_ends(struct cache *);
 
 /* Hit for miss: each response for this key belongs to one client, so that requests for it need not wait for each other
  * to learn that. This is a hint, which may be forgotten, and it holds for CACHE_HIT_FOR_MISS_S. now: seconds of the
- * monotonic clock. What was asked for before a purge, as the ticket tells, says nothing of what comes after it, and
- * sets no hint. */
+ * monotonic clock. A response that was requested before a purge, by its ticket, sets no hint. */
 void cache_set_hit_for_miss(struct cache *, const struct cache_key *, bool hit_for_miss, int64_t now,
     const struct cache_ticket *);
 bool cache_is_hit_for_miss(struct cache *, const struct cache_key *, int64_t now);

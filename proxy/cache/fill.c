@@ -300,8 +300,8 @@ static bool fill_on_failed(void *arg, const struct failure *f, int status, struc
 	l->told->failure = f->error;
 	if (status)
 		l->told->fwd_status = status;
-	/* FAILURE_ENCODING is no error of the origin: it did answer, and only its text could not be read. The client is
-	 * told so, unless a feed is kept. */
+	/* FAILURE_ENCODING is not an error of the origin: it did answer, and only its text could not be read. The
+	 * client gets this error, unless a feed is kept. */
 	if (fill_serve_stale(l, o, 0, f->error == FAILURE_ENCODING || f->error == FAILURE_NO_FEED))
 		return true;
 	l->told->stored = false;
@@ -341,9 +341,10 @@ static struct entry *fill_store(struct fill *l, struct object *o)
 	return e;
 }
 
-/* Removes what the response would have replaced, had there been room for it: a client has seen the newer one (RFC 9111
- * section 4). A feed that is kept only gets stale. Where the response varies, its record of variants takes the place of
- * a stored response that did not vary; if there is no room for the record either, what is in that place goes. */
+/* Removes the stored response that this one would have replaced if there had been room: a client has seen the newer one
+ * (RFC 9111 section 4). A feed that is kept only gets stale. If the response varies, its record of variants takes the
+ * place of a stored response that did not vary. If the record does not find room either, the entry in that place is
+ * removed. */
 static void fill_outdate(struct fill *l)
 {
 	struct entry_parts variant = { .freshness = &l->fresh };

@@ -59,7 +59,7 @@ struct filled {
 	 * already: readers may see either. */
 	_Atomic int64_t expires;
 };
-/* NULL: the object is no fill's. */
+/* NULL: the object does not belong to a fill. */
 static inline const struct filled *filled_of(const struct object *o)
 {
 	return (const struct filled *)object_beside(o);

@@ -1,8 +1,8 @@
 /* Owns the gate into the store: whether a response may be stored, which fields of the request it depends on, and whom
  * it is for while it is made.
  * Must not know: bodies. Source: RFC 9111 sections 3, 3.5, 4.1 and 7.3.
- * Invariant: a response that redirects led to is judged together with each of them, for it is stored under the URL of
- * the first. */
+ * Invariant: a response at the end of redirects is judged together with each of them, because it is stored under the
+ * URL of the first. */
 #include "proxy/cache/fill_internal.h"
 
 #include <stdlib.h>

@@ -27,12 +27,12 @@ struct fill_moves {
 	const char *from[CONF_REDIRECTS_MAX];  /* the URLs that led on; the fetch's own */
 };
 
-/* What is to become of what is stored, once the response came complete. */
+/* The plan for the stored response under the same key, once the new response came complete. */
 enum fill_plan {
-	PLAN_NOTHING,                  /* it stays, and the response is not stored */
-	PLAN_KEEP_GOOD,                /* the same, for the response is an error, and what is stored is none */
-	PLAN_OUTDATE,                  /* it goes, for the response is newer, but finds no room */
-	PLAN_STORE                     /* the response takes its place */
+	PLAN_NOTHING,                  /* the stored response stays; the new one is not stored */
+	PLAN_KEEP_GOOD,                /* the same, because the new response is an error and the stored one is not */
+	PLAN_OUTDATE,                  /* the stored response goes, because the new one is newer but finds no room */
+	PLAN_STORE                     /* the new response takes its place */
 };
 
 struct fill {

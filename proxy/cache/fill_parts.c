@@ -1,7 +1,7 @@
-/* Owns what is stored of a response in parts: the mark that its URL may be asked for in parts, the part that came, and
- * what that part makes with the stored one (RFC 9111 sections 3.3 and 3.4).
- * Must not know: answers. Invariant: bytes are joined only under one strong validator and one key, without a gap; where
- * a route normalises, joined parts never become a whole response, for a whole body has to be examined from its
+/* Owns the stored parts of a response: the mark that its URL may be asked for in parts, the part that came, and how
+ * that part joins the stored part (RFC 9111 sections 3.3 and 3.4).
+ * Must not know: answers. Invariant: bytes are joined only under one strong validator and one key, without a gap. If a
+ * route normalises, joined parts never become a whole response, because a whole body has to be examined from its
  * beginning. */
 #include "proxy/cache/fill_internal.h"
 
@@ -40,7 +40,7 @@ static void fill_mark(struct fill *l)
 	text_free(&key);
 }
 
-/* Whether the type alone says that the body is no feed: the mark need not wait for the end of the body then. */
+/* Whether the type alone says that the body is not a feed: the mark need not wait for the end of the body then. */
 static bool is_never_feed(const struct http_msg *m)
 {
 	struct slice value = http_msg_get(m, H_CONTENT_TYPE);
@@ -62,7 +62,7 @@ static bool takes_ranges(const struct http_msg *m)
 	return false;
 }
 
-/* Whether the body was examined, is no feed, and went out as the origin sent it. */
+/* Whether the body was examined, is not a feed, and went out as the origin sent it. */
 static bool is_no_feed(struct object *o)
 {
 	struct verdict v;

@@ -1,5 +1,5 @@
 /* Owns what becomes of a stored response when its origin is asked about it: validators go out, a 304 makes a new head
- * for it, and it may answer in the place of an origin's error. Must not know: clients, bodies.
+ * for the response, and it may answer in the place of an origin's error. Must not know: clients, bodies.
  * Source: RFC 9111 sections 3.2, 4.3 and 4.2.4, RFC 5861. Invariant: a merged head passes the gate just as the head of
  * a whole response does. */
 #include "proxy/cache/fill_internal.h"
@@ -160,8 +160,8 @@ static enum fill_head fill_renew(struct fill *l, const struct http_msg *m, struc
 	return fill_store_merged(l, &parts) ? FILL_HEAD_NO_MEMORY : FILL_HEAD;
 }
 
-/* The stored head and that of the 304 merge into one that is too large or is no head: the stored response answers once
- * more as it is, and is removed. */
+/* The stored head and the head of the 304 merge into a head that is too large or not valid: the stored response answers
+ * once more as it is, and is removed. */
 static struct object_head *fill_retire(struct fill *l)
 {
 	const struct entry *old = l->params.entry;
@@ -268,8 +268,8 @@ bool fill_serve_stale(struct fill *l, struct object *o, int status, bool no_feed
 	return true;
 }
 
-/* The URL at which a stored response was found, to which redirects may have led. It stands in Content-Location, which
- * an origin may also send by itself: if that names another URL than the fetch ends at, the request goes out
+/* The URL at which a stored response was found, perhaps at the end of redirects. It stands in Content-Location, which
+ * an origin may also send by itself. If the origin's value is not the URL where the fetch ends, the request goes out
  * unconditionally. */
 static char *fill_found_at(struct slice at)
 {

@@ -1,9 +1,9 @@
-/* Owns making the gzip forms of stored bodies. A form is begun on the first request for it, by the worker that has the
- * request; it is made one step per turn of the loop (per two turns while the sweeper works there), into an object that
- * every client who wants the form reads, on any worker.
+/* Owns making the gzip forms of stored bodies. The worker that has the first request for a form begins it. The form is
+ * made one step per turn of the loop (per two turns while the sweeper works there), into an object that every client
+ * who wants the form reads, on any worker.
  * Must not know: clients, response heads.
- * Invariants: a stored body is compressed once, however many clients ask and however slowly they read; a form is kept
- * and counted with its body, and goes with it; a form that saves too little is not tried again. */
+ * Invariants: a stored body is compressed once, however many clients ask and however slowly they read. A form is kept
+ * and counted with its body, and goes with it. A form that saves too little is not tried again. */
 #ifndef UTFEED_PROXY_CACHE_GZIP_FORM_H
 #define UTFEED_PROXY_CACHE_GZIP_FORM_H
 
@@ -23,8 +23,8 @@ struct gzip_forms {
 void gzip_forms_init(struct gzip_forms *, struct cache *, struct loop *);
 /* Completes the forms in the making, and begins no others from now on. */
 void gzip_forms_end(struct gzip_forms *);
-/* Gives the gzip form of a stored body (DONE and kept) that is stored under that key: *form is as in object_gzip().
- * make: begins it where there is none yet; that of a short body is complete at once. */
+/* Gives the gzip form of a stored body (DONE and kept) that is stored under that key. *form is as in object_gzip().
+ * make: begins the form if there is none yet; the form of a short body is complete at once. */
 enum object_gzip gzip_form(struct gzip_forms *, struct object *body, const char *key, size_t len, bool make,
     struct object **form);
 

@@ -1,6 +1,6 @@
 /* Owns what a PURGE removes from the cache: reading X-Purge, purging, and waiting until that is done. Must not know:
- * who may purge, what is answered. X-Purge says "url" (also without a word), "prefix", "host" or "all"; with ", soft"
- * behind it the responses it names are kept, but stale. */
+ * who may purge, how the client learns of it. X-Purge says "url" (also without a word), "prefix", "host" or "all"; with
+ * ", soft" behind it the responses it names are kept, but stale. */
 #ifndef UTFEED_PROXY_CACHE_PURGE_H
 #define UTFEED_PROXY_CACHE_PURGE_H
 
@@ -27,8 +27,9 @@ struct purge_begun { int64_t count; uint32_t number; };
 int purge_run(const struct purge *, struct cache *, struct backoff *, const struct destination *, int64_t now,
     uint64_t steady_ms, struct purge_begun *) __attribute__((warn_unused_result));
 
-/* Waits until what was purged has left memory, so that it is counted, and the store behind memory has done all purges
- * so far, for PURGE_WAIT_MS at most: after that the store owes them, and memory goes on by itself. */
+/* Waits until the purged responses have left memory, so that they are counted, and until the store behind memory has
+ * done all purges so far. Waits PURGE_WAIT_MS at most: after that the store owes the purges, and memory goes on by
+ * itself. */
 enum { PURGE_WAIT_MS = 5000 };
 struct purge_wait {
 	struct store_wait wait;

@@ -14,9 +14,9 @@
  * made when it came (RFC 9110 section 6.6.1). Returns the number of fields. */
 size_t stored_head_update(struct text *, const struct http_msg *stored, const struct http_msg *newer, bool client);
 
-/* Makes the head with which the finished object is stored for clients: Age is left out, for each answer has its own;
- * X-Encoding-Rule is added, for it is final now. client: with fields for the client alone that asked (Set-Cookie), for
- * an answer to that client and not for the store. One reference; NULL: out of memory. */
+/* Makes the head with which the finished object is stored for clients. Age is left out, because each answer has its
+ * own. X-Encoding-Rule is added, because it is final now. client: with fields for the client alone that asked
+ * (Set-Cookie), for an answer to that client and not for the store. One reference; NULL: out of memory. */
 struct object_head *stored_head_of(const struct object_head *from, struct object *, bool client);
 
 #endif

@@ -5,7 +5,7 @@
 
 #include "proxy/base/container_of.h"
 
-/* Tells those whose purge is carried out. Whoever is told may free himself, and nobody else. */
+/* Tells those whose purge is carried out. A waiter may free itself when it is called, and nobody else. */
 static void sweeper_tell(struct sweeper *s)
 {
 	struct sweep_wait *w, *next;
