@@ -65,7 +65,7 @@ const char *inherit_name(const struct inherit *in, size_t i, size_t *len)
 	return name;
 }
 
-static int inherit_one(struct sockets *s, const struct conf *conf, const struct inherit *in, size_t i)
+static int inherit_one(struct sockets *sockets, const struct conf *conf, const struct inherit *in, size_t i)
 {
 	char from[INHERIT_FROM_MAX], shown[INHERIT_FROM_MAX / 2];
 	int fd = INHERIT_FIRST + (int)i;
@@ -75,10 +75,10 @@ static int inherit_one(struct sockets *s, const struct conf *conf, const struct 
 	log_escape(shown, sizeof shown, gift.name, gift.name_len);
 	snprintf(from, sizeof from, "LISTEN_FDS: descriptor %d%s%s%s", fd, *shown ? " (" : "", shown,
 	    *shown ? ")" : "");
-	return sockets_adopt(s, conf, &gift);
+	return sockets_adopt(sockets, conf, &gift);
 }
 
-int inherit_sockets(struct sockets *s, const struct conf *conf)
+int inherit_sockets(struct sockets *sockets, const struct conf *conf)
 {
 	struct inherit in;
 	const char *fault =
@@ -91,7 +91,7 @@ int inherit_sockets(struct sockets *s, const struct conf *conf)
 	}
 	/* The names stand in the environment. */
 	for (size_t i = 0; i < in.n && !status; i++)
-		status = inherit_one(s, conf, &in, i);
+		status = inherit_one(sockets, conf, &in, i);
 	for (size_t i = 0; i < sizeof variables / sizeof *variables; i++)
 		unsetenv(variables[i]);
 	return status;

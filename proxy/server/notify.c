@@ -15,17 +15,17 @@
 enum { NOTIFY_TEXT_MAX = 512 };
 
 /* A name that begins with @ is in the abstract namespace (unix(7)). */
-static bool notify_address(struct notify *n, const char *name)
+static bool notify_address(struct notify *notify, const char *name)
 {
 	size_t len = strlen(name);
 
-	if ((name[0] != '/' && name[0] != '@') || len < 2 || len >= sizeof n->to.sun_path)
+	if ((name[0] != '/' && name[0] != '@') || len < 2 || len >= sizeof notify->to.sun_path)
 		return false;
-	n->to = (struct sockaddr_un){ .sun_family = AF_UNIX };
-	memcpy(n->to.sun_path, name, len);
+	notify->to = (struct sockaddr_un){ .sun_family = AF_UNIX };
+	memcpy(notify->to.sun_path, name, len);
 	if (name[0] == '@')
-		n->to.sun_path[0] = '\0';
-	n->to_len = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + len + (name[0] != '@'));
+		notify->to.sun_path[0] = '\0';
+	notify->to_len = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + len + (name[0] != '@'));
 	return true;
 }
 
@@ -54,110 +54,111 @@ static uint64_t notify_watchdog_us(void)
 	return value;
 }
 
-static void notify_to(struct notify *n, const char *name, uint64_t watchdog_us)
+static void notify_to(struct notify *notify, const char *name, uint64_t watchdog_us)
 {
-	if (!notify_address(n, name))
+	if (!notify_address(notify, name))
 		log_warn("NOTIFY_SOCKET is no path of a Unix socket and no abstract name: the service manager is told "
 		         "nothing");
-	else if ((n->fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)) < 0)
+	else if ((notify->fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)) < 0)
 		log_warn("NOTIFY_SOCKET: %s", strerror(errno));
 	else
-		n->watchdog_us = watchdog_us;
+		notify->watchdog_us = watchdog_us;
 }
 
-void notify_open(struct notify *n)
+void notify_open(struct notify *notify)
 {
 	const char *name = getenv("NOTIFY_SOCKET");
 
-	*n = (struct notify){ .fd = -1 };
+	*notify = (struct notify){ .fd = -1 };
 	if (name && *name)
-		notify_to(n, name, notify_watchdog_us());
+		notify_to(notify, name, notify_watchdog_us());
 }
 
-void notify_adopt(struct notify *n, const char *name, uint64_t watchdog_us)
+void notify_adopt(struct notify *notify, const char *name, uint64_t watchdog_us)
 {
-	if (n->fd < 0)
-		notify_to(n, name, watchdog_us);
-	else if (!n->watchdog_us)
-		n->watchdog_us = watchdog_us;
+	if (notify->fd < 0)
+		notify_to(notify, name, watchdog_us);
+	else if (!notify->watchdog_us)
+		notify->watchdog_us = watchdog_us;
 }
 
-bool notify_name(const struct notify *n, char buf[sizeof ((struct sockaddr_un *)0)->sun_path + 1])
+bool notify_name(const struct notify *notify, char buf[sizeof ((struct sockaddr_un *)0)->sun_path + 1])
 {
-	size_t len = n->to_len - offsetof(struct sockaddr_un, sun_path);
+	size_t len = notify->to_len - offsetof(struct sockaddr_un, sun_path);
 
-	if (n->fd < 0)
+	if (notify->fd < 0)
 		return false;
-	memcpy(buf, n->to.sun_path, len);
+	memcpy(buf, notify->to.sun_path, len);
 	buf[len] = '\0';
 	if (!buf[0])
 		buf[0] = '@';
 	return true;
 }
 
-bool notify_is_abstract(const struct notify *n)
+bool notify_is_abstract(const struct notify *notify)
 {
-	return n->fd >= 0 && !n->to.sun_path[0];
+	return notify->fd >= 0 && !notify->to.sun_path[0];
 }
 
-void notify_close(struct notify *n)
+void notify_close(struct notify *notify)
 {
-	if (n->fd >= 0)
-		close(n->fd);
-	n->fd = -1;
-	n->watchdog_us = 0;
+	if (notify->fd >= 0)
+		close(notify->fd);
+	notify->fd = -1;
+	notify->watchdog_us = 0;
 }
 
 /* The socket is not connected: a manager that was started anew has another one of the same name. */
 __attribute__((format(printf, 2, 3)))
-static void notify_say(const struct notify *n, const char *format, ...)
+static void notify_say(const struct notify *notify, const char *format, ...)
 {
 	char text[NOTIFY_TEXT_MAX];
 	va_list ap;
 	int len;
 
-	if (n->fd < 0)
+	if (notify->fd < 0)
 		return;
 	va_start(ap, format);
 	len = vsnprintf(text, sizeof text, format, ap);
 	va_end(ap);
 	if (len >= (int)sizeof text)
 		len = sizeof text - 1;
-	if (sendto(n->fd, text, (size_t)len, MSG_NOSIGNAL, (const struct sockaddr *)&n->to, n->to_len) < 0)
+	if (sendto(notify->fd, text, (size_t)len, MSG_NOSIGNAL, (const struct sockaddr *)&notify->to, notify->to_len) <
+	    0)
 		log_warn("NOTIFY_SOCKET: %s: the service manager was not told", strerror(errno));
 }
 
-void notify_ready(const struct notify *n, const char *status)
+void notify_ready(const struct notify *notify, const char *status)
 {
-	notify_say(n, "READY=1\nSTATUS=%s", status);
+	notify_say(notify, "READY=1\nSTATUS=%s", status);
 }
 
-void notify_reloading(const struct notify *n)
+void notify_reloading(const struct notify *notify)
 {
 	struct timespec now;
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
-	notify_say(n, "RELOADING=1\nMONOTONIC_USEC=%llu\nSTATUS=reading the configuration again",
+	notify_say(notify, "RELOADING=1\nMONOTONIC_USEC=%llu\nSTATUS=reading the configuration again",
 	    (unsigned long long)now.tv_sec * 1000000 + (unsigned long long)now.tv_nsec / 1000);
 }
 
-void notify_stopping(const struct notify *n, const char *status)
+void notify_stopping(const struct notify *notify, const char *status)
 {
-	notify_say(n, "STOPPING=1\nSTATUS=%s", status);
+	notify_say(notify, "STOPPING=1\nSTATUS=%s", status);
 }
 
-void notify_status(const struct notify *n, const char *status)
+void notify_status(const struct notify *notify, const char *status)
 {
-	notify_say(n, "STATUS=%s", status);
+	notify_say(notify, "STATUS=%s", status);
 }
 
-void notify_watchdog(const struct notify *n)
+void notify_watchdog(const struct notify *notify)
 {
-	notify_say(n, "WATCHDOG=1");
+	notify_say(notify, "WATCHDOG=1");
 }
 
-void notify_main_pid(const struct notify *n, pid_t pid)
+void notify_main_pid(const struct notify *notify, pid_t pid)
 {
 	if (pid > 0)                   /* else it is in a namespace that this one does not see */
-		notify_say(n, "MAINPID=%ld", (long)pid);
+		notify_say(notify, "MAINPID=%ld", (long)pid);
 }

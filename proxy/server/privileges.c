@@ -39,74 +39,58 @@ static bool read_id(const char *text, uint32_t *id)
 	return !errno && !*end && value < UINT32_MAX;
 }
 
-/* A group by name or number. -1: there is none (logged). */
-static int find_group(const struct conf *conf, gid_t *gid)
+/* User and group by name or number. A user without an entry in passwd(5) needs a group, and has no other. */
+static int find_user(struct privileges *user, const struct conf *conf)
 {
-	const struct group *group = getgrnam(conf->group);
+	const struct passwd *known = getpwnam(conf->user);
+	const struct group *group = *conf->group ? getgrnam(conf->group) : NULL;
 
+	if (!known && !read_id(conf->user, &user->uid))
+		return privileges_unknown(conf, "user", conf->user, ": there is no such user");
+	if (!known && !(known = getpwuid(user->uid)) && !*conf->group)
+		return privileges_unknown(conf, "user", conf->user,
+			" has no entry in passwd(5): group has to be given too");
+	if (known) {
+		user->uid = known->pw_uid;
+		user->gid = known->pw_gid;
+	}
 	if (group)
-		*gid = group->gr_gid;
-	else if (!read_id(conf->group, gid))
+		user->gid = group->gr_gid;
+	else if (*conf->group && !read_id(conf->group, &user->gid))
 		return privileges_unknown(conf, "group", conf->group, ": there is no such group");
-	return 0;
-}
-
-/* A user without an entry in passwd(5) has no group but the one that is named. */
-static int find_groups(struct privileges *p, const struct conf *conf, const struct passwd *user)
-{
-	p->n_groups = PRIVILEGES_GROUPS_MAX;
-	if (user && getgrouplist(user->pw_name, p->gid, p->groups, &p->n_groups) < 0)
+	user->n_groups = PRIVILEGES_GROUPS_MAX;
+	if (known && getgrouplist(known->pw_name, user->gid, user->groups, &user->n_groups) < 0)
 		return privileges_unknown(conf, "user", conf->user, " is in too many groups");
-	if (!user) {
-		p->groups[0] = p->gid;
-		p->n_groups = 1;
+	if (!known) {
+		user->groups[0] = user->gid;
+		user->n_groups = 1;
 	}
 	return 0;
 }
 
-/* A user by name or number; one without an entry in passwd(5) needs a group. */
-static int find_user(struct privileges *p, const struct conf *conf)
-{
-	const struct passwd *user = getpwnam(conf->user);
-
-	if (!user && !read_id(conf->user, &p->uid))
-		return privileges_unknown(conf, "user", conf->user, ": there is no such user");
-	if (!user)
-		user = getpwuid(p->uid);
-	if (user) {
-		p->uid = user->pw_uid;
-		p->gid = user->pw_gid;
-	} else if (!*conf->group)
-		return privileges_unknown(conf, "user", conf->user,
-			" has no entry in passwd(5): group has to be given too");
-	if (*conf->group && find_group(conf, &p->gid))
-		return -1;
-	return find_groups(p, conf, user);
-}
-
-static bool is_already(const struct privileges *p)
+static bool is_already(const struct privileges *user)
 {
 	uid_t real, effective, saved;
 	gid_t real_group, effective_group, saved_group;
 
 	return !getresuid(&real, &effective, &saved) && !getresgid(&real_group, &effective_group, &saved_group) &&
-	    real == p->uid && effective == p->uid && saved == p->uid && real_group == p->gid &&
-	    effective_group == p->gid && saved_group == p->gid;
+	    real == user->uid && effective == user->uid && saved == user->uid && real_group == user->gid &&
+	    effective_group == user->gid && saved_group == user->gid;
 }
 
-int privileges_find(struct privileges *p, const struct conf *conf)
+int privileges_find(struct privileges *user, const struct conf *conf)
 {
-	*p = (struct privileges){ .change = false };
+	*user = (struct privileges){ .change = false };
 	if (!*conf->user)
 		return !*conf->group ? 0 : privileges_unknown(conf, "group", conf->group, ": needs user");
-	if (find_user(p, conf))
+	if (find_user(user, conf))
 		return -1;
-	if (geteuid() && is_already(p))
+	if (geteuid() && is_already(user))
 		return 0;
 	if (geteuid())
 		return privileges_unknown(conf, "user", conf->user,
 			": only root can become another user, and utfeed was not started by root");
-	p->change = true;
+	user->change = true;
 	return 0;
 }
 
@@ -118,15 +102,15 @@ static int privileges_fail(const char *what)
 	return -1;
 }
 
-bool privileges_lend(const struct privileges *p, struct privileges_lent *lent)
+bool privileges_lend(const struct privileges *user, struct privileges_lent *lent)
 {
 	struct privileges *own = &lent->own;
 
 	lent->dumpable = prctl(PR_GET_DUMPABLE);
 	*own = (struct privileges){ .uid = geteuid(), .gid = getegid(),
 		.n_groups = getgroups(PRIVILEGES_GROUPS_MAX, own->groups) };
-	return p->change && own->n_groups >= 0 && !setgroups((size_t)p->n_groups, p->groups) && !setegid(p->gid) &&
-	    !seteuid(p->uid);
+	return user->change && own->n_groups >= 0 && !setgroups((size_t)user->n_groups, user->groups) &&
+	    !setegid(user->gid) && !seteuid(user->uid);
 }
 
 /* The kernel makes a process that changes its user one without core files. */
@@ -153,15 +137,15 @@ static bool has_capabilities(void)
 }
 
 /* Tries to become root again. */
-static int privileges_verify(const struct privileges *p)
+static int privileges_verify(const struct privileges *user)
 {
-	if (!is_already(p))
+	if (!is_already(user))
 		return privileges_fail("the kernel says done, and it is not");
-	if (p->gid && (!setgid(0) || !setegid(0))) {
+	if (user->gid && (!setgid(0) || !setegid(0))) {
 		errno = EPERM;
 		return privileges_fail("group 0 can be had again");
 	}
-	if (p->uid && (!setuid(0) || !seteuid(0) || has_capabilities())) {
+	if (user->uid && (!setuid(0) || !seteuid(0) || has_capabilities())) {
 		errno = EPERM;
 		return privileges_fail("rights of root are left");
 	}
@@ -182,19 +166,19 @@ static void privileges_warn(const struct conf *conf)
 			    strerror(errno));
 }
 
-int privileges_drop(const struct privileges *p, const struct conf *conf)
+int privileges_drop(const struct privileges *user, const struct conf *conf)
 {
 	int dumpable = prctl(PR_GET_DUMPABLE);
 
-	if (!p->change)
+	if (!user->change)
 		return 0;
-	if (setgroups((size_t)p->n_groups, p->groups))
+	if (setgroups((size_t)user->n_groups, user->groups))
 		return privileges_fail("setgroups");
-	if (setresgid(p->gid, p->gid, p->gid))
+	if (setresgid(user->gid, user->gid, user->gid))
 		return privileges_fail("setgid");
-	if (setresuid(p->uid, p->uid, p->uid))
+	if (setresuid(user->uid, user->uid, user->uid))
 		return privileges_fail("setuid");
-	if (privileges_verify(p))
+	if (privileges_verify(user))
 		return -1;
 	/* A process that changes its user leaves no core file unless it says that it may. */
 	if (dumpable == 1 && prctl(PR_SET_DUMPABLE, 1))

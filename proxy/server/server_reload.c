@@ -40,23 +40,23 @@ static void reload_on_held(void *report, const char *place, const char *sentence
 
 /* The configuration as it is written now, for conf, which is new, with the running values of what needs a restart. -1:
  * it cannot be used, logged. */
-static int reload_load(const struct server *s, struct conf *conf, struct reload_report *report)
+static int reload_load(const struct server *server, struct conf *conf, struct reload_report *report)
 {
 	struct conf_error error;
-	int status = conf_load(conf, s->argc, s->argv, environ, &error);
+	int status = conf_load(conf, server->argc, server->argv, environ, &error);
 
 	conf_tell(conf, reload_log_note);
-	sandbox_tell(&s->sandbox, conf);
+	sandbox_tell(&server->sandbox, conf);
 	if (status)
 		return -1;
-	if (conf_hold(conf, s->first->conf, reload_on_held, report, &error) >= 0)
+	if (conf_hold(conf, server->first->conf, reload_on_held, report, &error) >= 0)
 		return 0;
 	log_error("%s (with the former values of what needs a restart)", error.text);
 	return -1;
 }
 
 /* NULL: it cannot be used, logged. */
-static struct settings *reload_read(const struct server *s, struct reload_report *report)
+static struct settings *reload_read(const struct server *server, struct reload_report *report)
 {
 	struct conf *conf = conf_new();
 	struct settings *fresh = NULL;
@@ -64,8 +64,8 @@ static struct settings *reload_read(const struct server *s, struct reload_report
 
 	if (!conf)
 		log_error("out of memory");
-	else if (!reload_load(s, conf, report) && !sockets_check(&s->sockets, conf))
-		fresh = settings_new(conf, s->settings->generation + 1, s->settings);
+	else if (!reload_load(server, conf, report) && !sockets_check(&server->sockets, conf))
+		fresh = settings_new(conf, server->settings->generation + 1, server->settings);
 	if (conf && conf->file)
 		file = realpath(conf->file, NULL);
 	reload_report_end(report,
@@ -79,83 +79,83 @@ static struct settings *reload_read(const struct server *s, struct reload_report
 }
 
 /* From now on everybody works under the new settings, one after another. */
-static void reload_put_in_force(struct server *s, struct settings *fresh)
+static void reload_put_in_force(struct server *server, struct settings *fresh)
 {
 	log_set_level((enum log_level)fresh->conf->log_level);
 	server_say_parents(fresh->conf);
-	stores_renew(s->redis, fresh->conf);
-	atomic_store(&fresh->awaited, (unsigned)s->running + (s->admin != NULL));
-	for (size_t i = 0; i < s->running; i++)
-		worker_renew(s->workers[i], fresh);
-	if (s->admin)
-		admin_renew(s->admin, fresh);
-	settings_unref(&s->settings);
-	s->settings = fresh;
+	stores_renew(server->redis, fresh->conf);
+	atomic_store(&fresh->awaited, (unsigned)server->running + (server->admin != NULL));
+	for (size_t i = 0; i < server->running; i++)
+		worker_renew(server->workers[i], fresh);
+	if (server->admin)
+		admin_renew(server->admin, fresh);
+	settings_unref(&server->settings);
+	server->settings = fresh;
 }
 
 /* Takes over the report, and tells it to whoever waits for it. */
-static void reload_publish(struct server *s, struct reload_report *report)
+static void reload_publish(struct server *server, struct reload_report *report)
 {
 	char text[RELOAD_SENTENCE_MAX], status[RELOAD_SENTENCE_MAX + 32];
 
 	reload_report_sentence(report, text, sizeof text);
-	if (s->takeover)
-		takeover_report(s->takeover, report);
-	if (s->admin)
-		admin_report(s->admin, report);
+	if (server->takeover)
+		takeover_report(server->takeover, report);
+	if (server->admin)
+		admin_report(server->admin, report);
 	if (report->result == RELOAD_PARTLY)
 		log_warn("reload: %s", text);
 	if (!report->trial) {
 		snprintf(status, sizeof status, "%s%s", report->result == RELOAD_REFUSED ? "" : "ready; ", text);
-		notify_ready(&s->notify, status);
-		reload_report_unref(&s->report);
-		s->report = reload_report_ref(report);
+		notify_ready(&server->notify, status);
+		reload_report_unref(&server->report);
+		server->report = reload_report_ref(report);
 	}
 	reload_report_unref(&report);
 }
 
 /* A newer reload counts for everybody; what became of the one before is known. */
-static void reload_publish_due(struct server *s)
+static void reload_publish_due(struct server *server)
 {
-	struct reload_report *due = s->due;
+	struct reload_report *due = server->due;
 
-	s->due = NULL;
+	server->due = NULL;
 	if (!due)
 		return;
-	server_outdate_feeds(s, (struct slice){ "", 0 }, true);      /* what is stored may be another route's now */
-	reload_publish(s, due);
+	server_outdate_feeds(server, (struct slice){ "", 0 }, true); /* what is stored may be another route's now */
+	reload_publish(server, due);
 }
 
-static void reload_try(struct server *s, struct reload_report *report)
+static void reload_try(struct server *server, struct reload_report *report)
 {
-	struct settings *fresh = reload_read(s, report);
+	struct settings *fresh = reload_read(server, report);
 
 	settings_unref(&fresh);
 	log_lend_ear(NULL);
 	log_info("reload: tried on request, and nothing was changed");
-	reload_publish(s, report);
+	reload_publish(server, report);
 }
 
-static void reload_do(struct server *s, struct reload_report *report)
+static void reload_do(struct server *server, struct reload_report *report)
 {
 	struct settings *fresh;
 
-	notify_reloading(&s->notify);
-	server_reopen_logs(s);
-	fresh = reload_read(s, report);
+	notify_reloading(&server->notify);
+	server_reopen_logs(server);
+	fresh = reload_read(server, report);
 	log_lend_ear(NULL);
 	if (!fresh) {
 		log_error("reload: the former configuration stays in force");
-		reload_publish(s, report);
+		reload_publish(server, report);
 		return;
 	}
-	s->due = report;
-	reload_put_in_force(s, fresh);
+	server->due = report;
+	reload_put_in_force(server, fresh);
 }
 
-void server_reload(struct server *s, bool trial)
+void server_reload(struct server *server, bool trial)
 {
-	unsigned number = atomic_fetch_add(&s->reloads, 1) + 1;
+	unsigned number = atomic_fetch_add(&server->reloads, 1) + 1;
 	struct reload_report *report = reload_report_new(number, trial, server_wall_ms());
 	struct reload_ear hearing = { { reload_hear }, report };
 
@@ -164,17 +164,17 @@ void server_reload(struct server *s, bool trial)
 		return;
 	}
 	if (!trial)
-		reload_publish_due(s);
-	report->good_at_ms = s->report->good_at_ms;
+		reload_publish_due(server);
+	report->good_at_ms = server->report->good_at_ms;
 	log_lend_ear(&hearing.ear);
 	if (trial)
-		reload_try(s, report);
+		reload_try(server, report);
 	else
-		reload_do(s, report);
+		reload_do(server, report);
 }
 
-void server_end_reload(struct server *s)
+void server_end_reload(struct server *server)
 {
-	if (s->due && !atomic_load(&s->settings->awaited))
-		reload_publish_due(s);
+	if (server->due && !atomic_load(&server->settings->awaited))
+		reload_publish_due(server);
 }

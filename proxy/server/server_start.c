@@ -32,13 +32,13 @@ uint64_t server_now_ms(void)
 	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
-void server_outdate_feeds(struct server *s, struct slice url, bool prefix)
+void server_outdate_feeds(struct server *server, struct slice url, bool prefix)
 {
 	struct timespec now;
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
-	if (s->feeds)
-		feeds_seen_outdate(s->feeds, url, prefix,
+	if (server->feeds)
+		feeds_seen_outdate(server->feeds, url, prefix,
 		    (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000);
 }
 
@@ -62,10 +62,10 @@ static void server_on_worker_done(void *arg)
 }
 
 /* The sockets of a group have one address. */
-static int server_know_sockets(const struct sockets *s)
+static int server_know_sockets(const struct sockets *sockets)
 {
-	for (size_t i = 0; i < s->n; i++)
-		if (own_sockets_add(s->groups[i].fds[0])) {
+	for (size_t i = 0; i < sockets->n; i++)
+		if (own_sockets_add(sockets->groups[i].fds[0])) {
 			log_error("listen: out of memory");
 			return -1;
 		}
@@ -73,41 +73,42 @@ static int server_know_sockets(const struct sockets *s)
 }
 
 /* Opens the listening sockets: those of the former process, those of the service manager, and what is left to bind. */
-static int server_open_sockets(struct server *s)
+static int server_open_sockets(struct server *server)
 {
-	const struct conf *conf = s->first->conf;
+	const struct conf *conf = server->first->conf;
 
-	if (takeover_ask(&s->former, conf, &s->sockets, &s->notify) || inherit_sockets(&s->sockets, conf) ||
-	    sockets_bind(&s->sockets, conf, s->n_workers) || server_know_sockets(&s->sockets))
+	if (takeover_ask(&server->former, conf, &server->sockets, &server->notify) ||
+	    inherit_sockets(&server->sockets, conf) || sockets_bind(&server->sockets, conf, server->n_workers) ||
+	    server_know_sockets(&server->sockets))
 		return -1;
 	if (!*conf->takeover_socket)
 		return 0;
-	return (s->takeover = takeover_new(conf->takeover_socket, &s->former)) ? 0 : -1;
+	return (server->takeover = takeover_new(conf->takeover_socket, &server->former)) ? 0 : -1;
 }
 
-static int server_make_worker(struct server *s, size_t i)
+static int server_make_worker(struct server *server, size_t i)
 {
-	const struct worker_parts parts = { s->backoff, s->cache, s->feeds };
+	const struct worker_parts parts = { server->backoff, server->cache, server->feeds };
 	struct worker_listener *listeners;
-	int n = sockets_share(&s->sockets, false, i, s->n_workers, &listeners);
+	int n = sockets_share(&server->sockets, false, i, server->n_workers, &listeners);
 
 	if (n < 0)
 		return -1;
-	s->workers[i] = worker_new(s->first, &parts, i, listeners, (size_t)n);
+	server->workers[i] = worker_new(server->first, &parts, i, listeners, (size_t)n);
 	free(listeners);
-	if (!s->workers[i])
+	if (!server->workers[i])
 		return -1;
-	s->stats[i] = worker_stats(s->workers[i]);
-	s->loops[i] = worker_loop(s->workers[i]);
-	loop_set_access_sink(s->loops[i], s->access_sink);
-	worker_on_done(s->workers[i], server_on_worker_done, s);
+	server->stats[i] = worker_stats(server->workers[i]);
+	server->loops[i] = worker_loop(server->workers[i]);
+	loop_set_access_sink(server->loops[i], server->access_sink);
+	worker_on_done(server->workers[i], server_on_worker_done, server);
 	return 0;
 }
 
-static int server_start_workers(struct server *s)
+static int server_start_workers(struct server *server)
 {
-	for (; s->running < s->n_workers; s->running++) {
-		int err = worker_start(s->workers[s->running]);
+	for (; server->running < server->n_workers; server->running++) {
+		int err = worker_start(server->workers[server->running]);
 
 		if (err) {
 			log_error("worker: %s", strerror(err));
@@ -130,10 +131,11 @@ static void server_on_reload(void *arg, bool trial)
 }
 
 /* Makes the admin listener of the descriptors, which are taken over. */
-static int server_make_admin(struct server *s, const struct worker_listener *listeners, size_t n)
+static int server_make_admin(struct server *server, const struct worker_listener *listeners, size_t n)
 {
-	const struct admin_parts parts = { s->first, s->cache, s->backoff, s->feeds, s->loops, s->stats, s->n_workers,
-		server_on_drain, server_on_reload, &s->reloads, s->report, s };
+	const struct admin_parts parts = { server->first, server->cache, server->backoff, server->feeds, server->loops,
+		server->stats, server->n_workers, server_on_drain, server_on_reload, &server->reloads, server->report,
+		server };
 	int *fds = calloc(n, sizeof *fds);
 
 	for (size_t i = 0; i < n; i++)
@@ -141,138 +143,140 @@ static int server_make_admin(struct server *s, const struct worker_listener *lis
 			fds[i] = listeners[i].fd;
 		else
 			close(listeners[i].fd);
-	s->admin = fds ? admin_new(&parts, fds, n) : NULL;
+	server->admin = fds ? admin_new(&parts, fds, n) : NULL;
 	free(fds);
-	return s->admin ? 0 : -1;
+	return server->admin ? 0 : -1;
 }
 
 /* Whether other machines may reach the socket, of which the configuration has said nothing yet. */
-static bool server_is_wide(const struct socket_group *g)
+static bool server_is_wide(const struct socket_group *group)
 {
 	struct ip ip;
 
-	return !g->configured && ip_from_sockaddr((const struct sockaddr *)&g->address, &ip) && !ip_is_loopback(&ip);
+	return !group->configured && ip_from_sockaddr((const struct sockaddr *)&group->address, &ip) &&
+	    !ip_is_loopback(&ip);
 }
 
-static void server_say_admin(const struct server *s)
+static void server_say_admin(const struct server *server)
 {
 	char text[SOCKET_TEXT_MAX];
 
-	for (size_t i = 0; i < s->sockets.n; i++) {
-		const struct socket_group *g = &s->sockets.groups[i];
+	for (size_t i = 0; i < server->sockets.n; i++) {
+		const struct socket_group *group = &server->sockets.groups[i];
 
-		if (g->kind != SOCKET_ADMIN_LISTEN)
+		if (group->kind != SOCKET_ADMIN_LISTEN)
 			continue;
-		log_info("admin listener on %s", socket_address_text(text, &g->address));
-		if (server_is_wide(g) && conf_admin_is_open(s->first->conf))
+		log_info("admin listener on %s", socket_address_text(text, &group->address));
+		if (server_is_wide(group) && conf_admin_is_open(server->first->conf))
 			log_warn("admin-listen: %s: " CONF_ADMIN_OPEN, text);
 	}
 }
 
 /* The workers run already: the admin listener answers from the start that they do. */
-static int server_start_admin(struct server *s)
+static int server_start_admin(struct server *server)
 {
 	struct worker_listener *listeners;
-	int n = sockets_share(&s->sockets, true, 0, 1, &listeners), err = 0;
+	int n = sockets_share(&server->sockets, true, 0, 1, &listeners), err = 0;
 
 	if (n > 0)
-		err = server_make_admin(s, listeners, (size_t)n);
+		err = server_make_admin(server, listeners, (size_t)n);
 	free(listeners);
 	if (n <= 0 || err)
 		return n ? -1 : 0;
-	s->stats[s->n_workers] = admin_stats(s->admin);
-	server_say_admin(s);
-	if ((err = admin_start(s->admin)))
+	server->stats[server->n_workers] = admin_stats(server->admin);
+	server_say_admin(server);
+	if ((err = admin_start(server->admin)))
 		log_error("admin-listen: %s", strerror(err));
 	return err ? -1 : 0;
 }
 
-static int server_give_up_files(struct server *s)
+static int server_give_up_files(struct server *server)
 {
-	const struct sandbox_needs needs = { .proc = sockets_have(&s->sockets, SOCKET_ADMIN_LISTEN),
-		.abstract = notify_is_abstract(&s->notify) };
+	const struct sandbox_needs needs = { .proc = sockets_have(&server->sockets, SOCKET_ADMIN_LISTEN),
+		.abstract = notify_is_abstract(&server->notify) };
 
-	return sandbox_files(&s->sandbox, s->first->conf, &needs);
+	return sandbox_files(&server->sandbox, server->first->conf, &needs);
 }
 
 /* Opens as the user who started utfeed what only that one may, and everything else as the user that it becomes. What
  * starts a thread comes after the files that no thread may open. */
-static int server_open(struct server *s)
+static int server_open(struct server *server)
 {
 	struct privileges user;
 	size_t memory_bytes;
 
-	if (privileges_find(&user, s->first->conf) || server_open_sockets(s) ||
-	    privileges_drop(&user, s->first->conf) || access_sink_new(&s->access_sink, s->first->conf))
+	if (privileges_find(&user, server->first->conf) || server_open_sockets(server) ||
+	    privileges_drop(&user, server->first->conf) || access_sink_new(&server->access_sink, server->first->conf))
 		return -1;
-	memory_bytes = stores_prepare(s->first, s->n_workers);
-	if (server_give_up_files(s) || (s->access_sink && access_sink_start(s->access_sink)) ||
-	    !(s->cache = stores_open(s->first, memory_bytes, &s->redis)))
+	memory_bytes = stores_prepare(server->first, server->n_workers);
+	if (server_give_up_files(server) || (server->access_sink && access_sink_start(server->access_sink)) ||
+	    !(server->cache = stores_open(server->first, memory_bytes, &server->redis)))
 		return -1;
 	return 0;
 }
 
 /* The former process lets go. */
-static int server_succeed(struct server *s)
+static int server_succeed(struct server *server)
 {
-	bool former = s->former.fd >= 0;
+	bool former = server->former.fd >= 0;
 
-	if (takeover_finish(&s->former, &s->sockets))
+	if (takeover_finish(&server->former, &server->sockets))
 		return -1;
 	if (former)
-		cache_inherit(s->cache);
+		cache_inherit(server->cache);
 	return 0;
 }
 
 /* Some 4 MB: a feed takes 300 bytes and the length of its URL. */
 enum { FEEDS_LISTED = 10000 };
 
-int server_start(struct server *s)
+int server_start(struct server *server)
 {
-	s->workers = calloc(s->n_workers, sizeof *s->workers);
-	s->stats = calloc(s->n_workers + 1, sizeof *s->stats);
-	s->loops = calloc(s->n_workers, sizeof *s->loops);
-	if (!s->workers || !s->stats || !s->loops || !(s->backoff = backoff_new()) || server_open(s))
+	server->workers = calloc(server->n_workers, sizeof *server->workers);
+	server->stats = calloc(server->n_workers + 1, sizeof *server->stats);
+	server->loops = calloc(server->n_workers, sizeof *server->loops);
+	if (!server->workers || !server->stats || !server->loops || !(server->backoff = backoff_new()) ||
+	    server_open(server))
 		return -1;
-	if (sockets_have(&s->sockets, SOCKET_ADMIN_LISTEN) &&
-	    !(s->feeds = feeds_seen_new(FEEDS_LISTED, s->n_workers)))
+	if (sockets_have(&server->sockets, SOCKET_ADMIN_LISTEN) &&
+	    !(server->feeds = feeds_seen_new(FEEDS_LISTED, server->n_workers)))
 		return -1;
-	cache_listen(s->cache, server_on_purged, s);
-	for (size_t i = 0; i < s->n_workers; i++)
-		if (server_make_worker(s, i))
+	cache_listen(server->cache, server_on_purged, server);
+	for (size_t i = 0; i < server->n_workers; i++)
+		if (server_make_worker(server, i))
 			return -1;
-	if (sandbox_calls(s->first->conf) || server_start_workers(s) || server_start_admin(s) ||
-	    server_succeed(s))
+	if (sandbox_calls(server->first->conf) || server_start_workers(server) || server_start_admin(server) ||
+	    server_succeed(server))
 		return -1;
-	if (s->takeover)
-		takeover_own(s->takeover, s->first->conf->takeover_socket);
-	return watchdog_start(&s->watchdog, &s->notify, s->workers, s->n_workers, server_now_ms());
+	if (server->takeover)
+		takeover_own(server->takeover, server->first->conf->takeover_socket);
+	return watchdog_start(&server->watchdog, &server->notify, server->workers, server->n_workers, server_now_ms());
 }
 
-void server_end(struct server *s)
+void server_end(struct server *server)
 {
-	for (size_t i = 0; i < s->running; i++)
-		worker_join(s->workers[i]);
-	admin_free(&s->admin);
-	for (size_t i = 0; s->workers && i < s->n_workers; i++)
-		worker_free(&s->workers[i]);
-	access_sink_free(&s->access_sink);
-	cache_free(&s->cache);
-	feeds_seen_free(&s->feeds);
-	backoff_free(&s->backoff);
-	reload_report_unref(&s->report);
-	reload_report_unref(&s->due);
-	settings_unref(&s->first);
-	settings_unref(&s->settings);
-	takeover_free(&s->takeover);
-	takeover_former_free(&s->former);
-	sockets_free(&s->sockets);
+	for (size_t i = 0; i < server->running; i++)
+		worker_join(server->workers[i]);
+	admin_free(&server->admin);
+	for (size_t i = 0; server->workers && i < server->n_workers; i++)
+		worker_free(&server->workers[i]);
+	access_sink_free(&server->access_sink);
+	cache_free(&server->cache);
+	feeds_seen_free(&server->feeds);
+	backoff_free(&server->backoff);
+	reload_report_unref(&server->report);
+	reload_report_unref(&server->due);
+	settings_unref(&server->first);
+	settings_unref(&server->settings);
+	takeover_free(&server->takeover);
+	takeover_former_free(&server->former);
+	sockets_free(&server->sockets);
 	own_sockets_free();
-	watchdog_end(&s->watchdog);
-	notify_close(&s->notify);
-	if (s->signals >= 0)
-		close(s->signals);
-	free(s->workers);
-	free(s->stats);
-	free(s->loops);
+	watchdog_end(&server->watchdog);
+	notify_close(&server->notify);
+	if (server->signals >= 0)
+		close(server->signals);
+	free(server->workers);
+	free(server->stats);
+	free(server->loops);
 }

@@ -11,37 +11,37 @@
 #include "proxy/base/log.h"
 #include "proxy/net/unix_socket.h"
 
-socklen_t socket_address(struct sockaddr_storage *out, const struct conf_listen *l)
+socklen_t socket_address(struct sockaddr_storage *out, const struct conf_listen *place)
 {
 	struct sockaddr_in *in = (void *)out;
 	struct sockaddr_in6 *in6 = (void *)out;
 
-	if (l->path)
-		return unix_socket_address(out, l->path);
+	if (place->path)
+		return unix_socket_address(out, place->path);
 	memset(out, 0, sizeof *out);
-	if (l->ipv6) {
+	if (place->ipv6) {
 		in6->sin6_family = AF_INET6;
-		in6->sin6_port = htons(l->port);
-		inet_pton(AF_INET6, l->host, &in6->sin6_addr);
+		in6->sin6_port = htons(place->port);
+		inet_pton(AF_INET6, place->host, &in6->sin6_addr);
 		return sizeof *in6;
 	}
 	in->sin_family = AF_INET;
-	in->sin_port = htons(l->port);
-	inet_pton(AF_INET, l->host, &in->sin_addr);
+	in->sin_port = htons(place->port);
+	inet_pton(AF_INET, place->host, &in->sin_addr);
 	return sizeof *in;
 }
 
-const char *socket_address_text(char buf[SOCKET_TEXT_MAX], const struct sockaddr_storage *a)
+const char *socket_address_text(char buf[SOCKET_TEXT_MAX], const struct sockaddr_storage *address)
 {
 	char host[INET6_ADDRSTRLEN];
-	const struct sockaddr_in6 *in6 = (const void *)a;
-	const struct sockaddr_in *in = (const void *)a;
-	const struct sockaddr_un *un = (const void *)a;
+	const struct sockaddr_in6 *in6 = (const void *)address;
+	const struct sockaddr_in *in = (const void *)address;
+	const struct sockaddr_un *un = (const void *)address;
 
-	if (a->ss_family == AF_INET6) {
+	if (address->ss_family == AF_INET6) {
 		inet_ntop(AF_INET6, &in6->sin6_addr, host, sizeof host);
 		snprintf(buf, SOCKET_TEXT_MAX, "[%s]:%u", host, ntohs(in6->sin6_port));
-	} else if (a->ss_family == AF_INET) {
+	} else if (address->ss_family == AF_INET) {
 		inet_ntop(AF_INET, &in->sin_addr, host, sizeof host);
 		snprintf(buf, SOCKET_TEXT_MAX, "%s:%u", host, ntohs(in->sin_port));
 	} else if (un->sun_path[0]) {
@@ -52,16 +52,16 @@ const char *socket_address_text(char buf[SOCKET_TEXT_MAX], const struct sockaddr
 	return buf;
 }
 
-bool socket_address_is_inet(const struct sockaddr_storage *a)
+bool socket_address_is_inet(const struct sockaddr_storage *address)
 {
-	return a->ss_family == AF_INET || a->ss_family == AF_INET6;
+	return address->ss_family == AF_INET || address->ss_family == AF_INET6;
 }
 
 /* The port's place in an address of either version. */
-static in_port_t *address_port(struct sockaddr_storage *a)
+static in_port_t *address_port(struct sockaddr_storage *address)
 {
-	return a->ss_family == AF_INET6 ? &((struct sockaddr_in6 *)(void *)a)->sin6_port
-	                                : &((struct sockaddr_in *)(void *)a)->sin_port;
+	return address->ss_family == AF_INET6 ? &((struct sockaddr_in6 *)(void *)address)->sin6_port
+	                                : &((struct sockaddr_in *)(void *)address)->sin_port;
 }
 
 bool socket_address_matches(const struct sockaddr_storage *wanted, const struct sockaddr_storage *there)

@@ -125,94 +125,94 @@ static uint64_t socket_cookie(int fd)
 	return getsockopt(fd, SOL_SOCKET, SO_COOKIE, &cookie, &len) ? 0 : cookie;
 }
 
-static bool group_has(const struct socket_group *g, int fd)
+static bool group_has(const struct socket_group *group, int fd)
 {
 	uint64_t cookie = socket_cookie(fd);
 
-	for (size_t i = 0; cookie && i < g->n; i++)
-		if (socket_cookie(g->fds[i]) == cookie)
+	for (size_t i = 0; cookie && i < group->n; i++)
+		if (socket_cookie(group->fds[i]) == cookie)
 			return true;
 	return false;
 }
 
 /* Adds a group for an address, with no socket in it yet. NULL: logged. */
-static struct socket_group *sockets_add_group(struct sockets *s, enum socket_kind kind,
+static struct socket_group *sockets_add_group(struct sockets *sockets, enum socket_kind kind,
     const struct sockaddr_storage *address, socklen_t len)
 {
-	struct socket_group *grown = reallocarray(s->groups, s->n + 1, sizeof *grown);
+	struct socket_group *grown = reallocarray(sockets->groups, sockets->n + 1, sizeof *grown);
 
 	if (!grown) {
 		log_error("listen: out of memory");
 		return NULL;
 	}
-	s->groups = grown;
-	grown += s->n++;
+	sockets->groups = grown;
+	grown += sockets->n++;
 	*grown = (struct socket_group){ .kind = kind, .address = *address, .address_len = len, .offer = -1 };
 	return grown;
 }
 
-static struct socket_group *sockets_group(struct sockets *s, enum socket_kind kind,
+static struct socket_group *sockets_group(struct sockets *sockets, enum socket_kind kind,
     const struct sockaddr_storage *address, socklen_t len)
 {
-	for (size_t i = 0; i < s->n; i++)
-		if (s->groups[i].kind == kind && socket_address_matches(&s->groups[i].address, address))
-			return &s->groups[i];
-	return sockets_add_group(s, kind, address, len);
+	for (size_t i = 0; i < sockets->n; i++)
+		if (sockets->groups[i].kind == kind && socket_address_matches(&sockets->groups[i].address, address))
+			return &sockets->groups[i];
+	return sockets_add_group(sockets, kind, address, len);
 }
 
 /* Owns fd from now on in any case. */
-static int group_add(struct socket_group *g, int fd)
+static int group_add(struct socket_group *group, int fd)
 {
-	int *grown = reallocarray(g->fds, g->n + 1, sizeof *grown);
+	int *grown = reallocarray(group->fds, group->n + 1, sizeof *grown);
 
 	if (!grown) {
 		log_error("listen: out of memory");
 		close(fd);
 		return -1;
 	}
-	g->fds = grown;
-	g->fds[g->n++] = fd;
+	group->fds = grown;
+	group->fds[group->n++] = fd;
 	return 0;
 }
 
 /* Takes one descriptor, in any case. */
-static int gift_take(struct sockets *s, const struct conf *conf, const struct socket_gift *gift, int fd)
+static int gift_take(struct sockets *sockets, const struct conf *conf, const struct socket_gift *gift, int fd)
 {
 	const char *fault = gift_fault(fd);
 	struct sockaddr_storage address = { 0 };
 	socklen_t len = sizeof address;
 	enum socket_kind kind = socket_kind_find(gift->name, gift->name_len);
-	struct socket_group *g;
+	struct socket_group *group;
 
 	if (!fault && getsockname(fd, (struct sockaddr *)&address, &len))
 		fault = "has no address";
 	if (fault)
 		log_error("%s: it %s", gift->from, fault);
-	if (fault || gift_kind(conf, gift, &address, &kind) || !(g = sockets_group(s, kind, &address, len))) {
+	if (fault || gift_kind(conf, gift, &address, &kind) || !(group = sockets_group(sockets, kind, &address, len))) {
 		close(fd);
 		return -1;
 	}
-	g->held |= gift->held;
-	g->offer = gift->offer >= 0 ? gift->offer : g->offer;
-	if (group_has(g, fd)) {
+	group->held |= gift->held;
+	group->offer = gift->offer >= 0 ? gift->offer : group->offer;
+	if (group_has(group, fd)) {
 		close(fd);
 		return 0;
 	}
 	listener_adopt(fd);
-	if (!g->held && address.ss_family == AF_UNIX)
-		unix_socket_know(&g->file, ((const struct sockaddr_un *)(const void *)&address)->sun_path);
-	return group_add(g, fd);
+	if (!group->held && address.ss_family == AF_UNIX)
+		unix_socket_know(&group->file, ((const struct sockaddr_un *)(const void *)&address)->sun_path);
+	return group_add(group, fd);
 }
 
 /* A kind that only a later version has stays the former process's. */
-int sockets_adopt(struct sockets *s, const struct conf *conf, const struct socket_gift *gift)
+int sockets_adopt(struct sockets *sockets, const struct conf *conf, const struct socket_gift *gift)
 {
 	bool taken = gift->offer < 0 || socket_kind_find(gift->name, gift->name_len) != SOCKET_UNNAMED;
 	int status = 0;
 
 	for (size_t i = 0; i < gift->n; i++)
 		if (taken && !status)
-			status = gift_take(s, conf, gift, gift->fds[i]);
+			status = gift_take(sockets, conf, gift, gift->fds[i]);
 		else
 			close(gift->fds[i]);
 	return status;
@@ -222,42 +222,42 @@ int sockets_adopt(struct sockets *s, const struct conf *conf, const struct socke
 
 /* Binds one socket. With SO_REUSEPORT a second utfeed could bind the port as well: before the first worker's socket a
  * probe without it finds out whether the port is free. */
-static int socket_bind_one(const struct socket_group *g, size_t workers)
+static int socket_bind_one(const struct socket_group *group, size_t workers)
 {
-	const struct sockaddr *address = (const struct sockaddr *)&g->address;
+	const struct sockaddr *address = (const struct sockaddr *)&group->address;
 	int probe;
 
 	if (workers == 1)
-		return listener_bind(address, g->address_len, false);
-	if (!g->n) {
-		if ((probe = listener_bind(address, g->address_len, false)) < 0)
+		return listener_bind(address, group->address_len, false);
+	if (!group->n) {
+		if ((probe = listener_bind(address, group->address_len, false)) < 0)
 			return -1;
 		close(probe);
 	}
-	return listener_bind(address, g->address_len, true);
+	return listener_bind(address, group->address_len, true);
 }
 
 /* A Unix socket is one for all workers. */
-static int group_bind(struct socket_group *g, size_t workers, mode_t mode)
+static int group_bind(struct socket_group *group, size_t workers, mode_t mode)
 {
-	const struct sockaddr_un *un = (const void *)&g->address;
-	bool path = g->address.ss_family == AF_UNIX;
+	const struct sockaddr_un *un = (const void *)&group->address;
+	bool path = group->address.ss_family == AF_UNIX;
 	char text[SOCKET_TEXT_MAX];
 
-	g->bound = g->configured = true;
-	while (g->n < (path ? 1 : workers)) {
-		int fd = path ? unix_socket_bind(&g->file, SOCK_STREAM, un->sun_path, mode)
-		              : socket_bind_one(g, workers);
+	group->bound = group->configured = true;
+	while (group->n < (path ? 1 : workers)) {
+		int fd = path ? unix_socket_bind(&group->file, SOCK_STREAM, un->sun_path, mode)
+		              : socket_bind_one(group, workers);
 
 		if (fd < 0) {
-			log_error("%s %s: %s", kinds[g->kind].name, socket_address_text(text, &g->address),
+			log_error("%s %s: %s", kinds[group->kind].name, socket_address_text(text, &group->address),
 			    strerror(errno));
 			return -1;
 		}
-		g->address_len = sizeof g->address;
+		group->address_len = sizeof group->address;
 		if (!path)
-			getsockname(fd, (struct sockaddr *)&g->address, &g->address_len);
-		if (group_add(g, fd))
+			getsockname(fd, (struct sockaddr *)&group->address, &group->address_len);
+		if (group_add(group, fd))
 			return -1;
 	}
 	return 0;
@@ -265,42 +265,43 @@ static int group_bind(struct socket_group *g, size_t workers, mode_t mode)
 
 /* Whether a socket that was given takes the place of the address; if so it is marked. One that stands for any port gets
  * what no other address is. */
-static bool sockets_replace(struct sockets *s, const struct conf *conf, enum socket_kind kind,
+static bool sockets_replace(struct sockets *sockets, const struct conf *conf, enum socket_kind kind,
     const struct conf_listen *listen, const struct sockaddr_storage *wanted)
 {
-	for (size_t i = 0; i < s->n; i++) {
-		struct socket_group *g = &s->groups[i];
+	for (size_t i = 0; i < sockets->n; i++) {
+		struct socket_group *group = &sockets->groups[i];
 
-		if (g->kind == kind && !g->configured && !g->bound && socket_address_matches(wanted, &g->address) &&
-		    (listen->port || listen->path || !kind_has(conf, kind, &g->address)))
-			return g->configured = true;
+		if (group->kind == kind && !group->configured && !group->bound &&
+		    socket_address_matches(wanted, &group->address) &&
+		    (listen->port || listen->path || !kind_has(conf, kind, &group->address)))
+			return group->configured = true;
 	}
 	return false;
 }
 
 /* Finds a socket for each address of that kind, or adds the address. */
-static int sockets_match(struct sockets *s, const struct conf *conf, enum socket_kind kind)
+static int sockets_match(struct sockets *sockets, const struct conf *conf, enum socket_kind kind)
 {
 	const struct conf_listen_list *list = kind_addresses(conf, kind);
 
 	for (size_t i = 0; i < list->count; i++) {
 		struct sockaddr_storage wanted;
 		socklen_t len = socket_address(&wanted, &list->items[i]);
-		struct socket_group *g;
+		struct socket_group *group;
 
-		if (sockets_replace(s, conf, kind, &list->items[i], &wanted))
+		if (sockets_replace(sockets, conf, kind, &list->items[i], &wanted))
 			continue;
-		if (!(g = sockets_add_group(s, kind, &wanted, len)))
+		if (!(group = sockets_add_group(sockets, kind, &wanted, len)))
 			return -1;
-		g->bound = true;
+		group->bound = true;
 	}
 	return 0;
 }
 
-static bool sockets_any_held(const struct sockets *s)
+static bool sockets_any_held(const struct sockets *sockets)
 {
-	for (size_t i = 0; i < s->n; i++)
-		if (s->groups[i].offer < 0 || s->groups[i].held)
+	for (size_t i = 0; i < sockets->n; i++)
+		if (sockets->groups[i].offer < 0 || sockets->groups[i].held)
 			return true;
 	return false;
 }
@@ -311,56 +312,57 @@ static bool kind_is_wanted(const struct conf *conf, enum socket_kind kind, bool 
 	return conf_where(conf, NULL, kinds[kind].name) || !held;
 }
 
-static void group_free(struct socket_group *g)
+static void group_free(struct socket_group *group)
 {
-	for (size_t i = 0; i < g->n; i++)
-		close(g->fds[i]);
-	free(g->fds);
-	g->fds = NULL;
-	g->n = 0;
+	for (size_t i = 0; i < group->n; i++)
+		close(group->fds[i]);
+	free(group->fds);
+	group->fds = NULL;
+	group->n = 0;
 }
 
 /* The former process goes on with a socket that is not taken, until its connections are answered. */
-static void sockets_leave_offers(struct sockets *s)
+static void sockets_leave_offers(struct sockets *sockets)
 {
 	size_t kept = 0;
 
-	for (size_t i = 0; i < s->n; i++) {
-		struct socket_group *g = &s->groups[i];
+	for (size_t i = 0; i < sockets->n; i++) {
+		struct socket_group *group = &sockets->groups[i];
 
-		if (g->configured || g->bound || g->held || g->offer < 0)
-			s->groups[kept++] = *g;
+		if (group->configured || group->bound || group->held || group->offer < 0)
+			sockets->groups[kept++] = *group;
 		else
-			group_free(g);
+			group_free(group);
 	}
-	s->n = kept;
+	sockets->n = kept;
 }
 
 /* As the configuration asks it of addresses: whoever opens utfeed to other machines has to say to which. */
-static bool group_is_open(const struct socket_group *g, const struct conf *conf)
+static bool group_is_open(const struct socket_group *group, const struct conf *conf)
 {
 	const struct cidr_list *allow =
-	    g->kind == SOCKET_ADMIN_LISTEN ? &conf->admin_allow : &conf->client_allow;
+	    group->kind == SOCKET_ADMIN_LISTEN ? &conf->admin_allow : &conf->client_allow;
 	struct ip ip;
 
-	return !g->configured && socket_address_is_inet(&g->address) && !conf_where(conf, NULL, kinds[g->kind].allow) &&
-	    (!ip_from_sockaddr((const struct sockaddr *)&g->address, &ip) || !cidr_list_contains(allow, &ip));
+	return !group->configured && socket_address_is_inet(&group->address) &&
+	    !conf_where(conf, NULL, kinds[group->kind].allow) &&
+	    (!ip_from_sockaddr((const struct sockaddr *)&group->address, &ip) || !cidr_list_contains(allow, &ip));
 }
 
-int sockets_check(const struct sockets *s, const struct conf *conf)
+int sockets_check(const struct sockets *sockets, const struct conf *conf)
 {
 	char text[SOCKET_TEXT_MAX];
 
-	for (size_t i = 0; i < s->n; i++) {
-		const struct socket_group *g = &s->groups[i];
+	for (size_t i = 0; i < sockets->n; i++) {
+		const struct socket_group *group = &sockets->groups[i];
 
-		socket_address_text(text, &g->address);
-		if (group_is_open(g, conf)) {
+		socket_address_text(text, &group->address);
+		if (group_is_open(group, conf)) {
 			log_error("%s: %s is open to other machines, and no %s says which may use it",
-			    kinds[g->kind].name, text, kinds[g->kind].allow);
+			    kinds[group->kind].name, text, kinds[group->kind].allow);
 			return -1;
 		}
-		if (g->kind == SOCKET_TLS_LISTEN && !*conf->tls_listen_cert) {
+		if (group->kind == SOCKET_TLS_LISTEN && !*conf->tls_listen_cert) {
 			log_error("tls-listen %s: needs tls-listen-cert, a PEM file", text);
 			return -1;
 		}
@@ -368,19 +370,19 @@ int sockets_check(const struct sockets *s, const struct conf *conf)
 	return 0;
 }
 
-int sockets_bind(struct sockets *s, const struct conf *conf, size_t workers)
+int sockets_bind(struct sockets *sockets, const struct conf *conf, size_t workers)
 {
-	bool held = sockets_any_held(s);
+	bool held = sockets_any_held(sockets);
 
 	for (enum socket_kind kind = 0; kind < SOCKET_KINDS; kind++)
-		if (kind_is_wanted(conf, kind, held) && sockets_match(s, conf, kind))
+		if (kind_is_wanted(conf, kind, held) && sockets_match(sockets, conf, kind))
 			return -1;
-	sockets_leave_offers(s);
-	if (sockets_check(s, conf))
+	sockets_leave_offers(sockets);
+	if (sockets_check(sockets, conf))
 		return -1;
-	for (size_t i = 0; i < s->n; i++)
-		if (s->groups[i].bound &&
-		    group_bind(&s->groups[i], s->groups[i].kind == SOCKET_ADMIN_LISTEN ? 1 : workers,
+	for (size_t i = 0; i < sockets->n; i++)
+		if (sockets->groups[i].bound &&
+		    group_bind(&sockets->groups[i], sockets->groups[i].kind == SOCKET_ADMIN_LISTEN ? 1 : workers,
 		        conf->listen_mode))
 			return -1;
 	return 0;
@@ -389,33 +391,33 @@ int sockets_bind(struct sockets *s, const struct conf *conf, size_t workers)
 /* ---- workers ---- */
 
 /* Adds the group's sockets of that worker to n others. -1: out of descriptors; n counts what was made. */
-static int group_share(const struct socket_group *g, size_t worker, size_t workers, struct worker_listener *out,
+static int group_share(const struct socket_group *group, size_t worker, size_t workers, struct worker_listener *out,
     size_t *n)
 {
-	for (size_t i = worker; i < (g->n > workers ? g->n : workers); i += workers) {
-		int fd = fcntl(g->fds[i % g->n], F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+	for (size_t i = worker; i < (group->n > workers ? group->n : workers); i += workers) {
+		int fd = fcntl(group->fds[i % group->n], F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
 
 		if (fd < 0)
 			return -1;
-		out[(*n)++] = (struct worker_listener){ fd, g->kind == SOCKET_TLS_LISTEN, &g->given };
+		out[(*n)++] = (struct worker_listener){ fd, group->kind == SOCKET_TLS_LISTEN, &group->given };
 	}
 	return 0;
 }
 
-int sockets_share(const struct sockets *s, bool admin, size_t worker, size_t workers,
+int sockets_share(const struct sockets *sockets, bool admin, size_t worker, size_t workers,
     struct worker_listener **listeners)
 {
 	size_t most = 1, n = 0;
 
-	for (size_t i = 0; i < s->n; i++)
-		most += s->groups[i].n / workers + 1;
+	for (size_t i = 0; i < sockets->n; i++)
+		most += sockets->groups[i].n / workers + 1;
 	if (!(*listeners = calloc(most, sizeof **listeners))) {
 		log_error("listen: out of memory");
 		return -1;
 	}
-	for (size_t i = 0; i < s->n; i++) {
-		if ((s->groups[i].kind == SOCKET_ADMIN_LISTEN) != admin ||
-		    !group_share(&s->groups[i], worker, workers, *listeners, &n))
+	for (size_t i = 0; i < sockets->n; i++) {
+		if ((sockets->groups[i].kind == SOCKET_ADMIN_LISTEN) != admin ||
+		    !group_share(&sockets->groups[i], worker, workers, *listeners, &n))
 			continue;
 		log_error("listen: %s", strerror(errno));
 		while (n)
@@ -427,57 +429,57 @@ int sockets_share(const struct sockets *s, bool admin, size_t worker, size_t wor
 	return (int)n;
 }
 
-bool sockets_have(const struct sockets *s, enum socket_kind kind)
+bool sockets_have(const struct sockets *sockets, enum socket_kind kind)
 {
-	for (size_t i = 0; i < s->n; i++)
-		if (s->groups[i].kind == kind)
+	for (size_t i = 0; i < sockets->n; i++)
+		if (sockets->groups[i].kind == kind)
 			return true;
 	return false;
 }
 
 /* ---- the end ---- */
 
-static bool group_is_shut_here(const struct socket_group *g)
+static bool group_is_shut_here(const struct socket_group *group)
 {
-	return g->kind != SOCKET_ADMIN_LISTEN && !g->held && !atomic_load(&g->given);
+	return group->kind != SOCKET_ADMIN_LISTEN && !group->held && !atomic_load(&group->given);
 }
 
-void sockets_shut(const struct sockets *s)
+void sockets_shut(const struct sockets *sockets)
 {
-	for (size_t i = 0; i < s->n; i++) {
-		if (!group_is_shut_here(&s->groups[i]))
+	for (size_t i = 0; i < sockets->n; i++) {
+		if (!group_is_shut_here(&sockets->groups[i]))
 			continue;
 		/* first the file: whoever comes now finds nobody, or the process after this one */
-		unix_socket_remove(&s->groups[i].file);
-		for (size_t k = 0; k < s->groups[i].n; k++)
-			if (backlog_shut(s->groups[i].fds[k]))
+		unix_socket_remove(&sockets->groups[i].file);
+		for (size_t k = 0; k < sockets->groups[i].n; k++)
+			if (backlog_shut(sockets->groups[i].fds[k]))
 				log_warn("a listener cannot be shut (%s): who comes in its last moment is lost",
 				    strerror(errno));
 	}
 }
 
-bool sockets_are_quiet(const struct sockets *s)
+bool sockets_are_quiet(const struct sockets *sockets)
 {
-	for (size_t i = 0; i < s->n; i++)
-		if (group_is_shut_here(&s->groups[i]) &&
-		    backlog_state((const struct sockaddr *)&s->groups[i].address) != BACKLOG_QUIET)
+	for (size_t i = 0; i < sockets->n; i++)
+		if (group_is_shut_here(&sockets->groups[i]) &&
+		    backlog_state((const struct sockaddr *)&sockets->groups[i].address) != BACKLOG_QUIET)
 			return false;
 	return true;
 }
 
-void sockets_close(struct sockets *s)
+void sockets_close(struct sockets *sockets)
 {
-	for (size_t i = 0; i < s->n; i++)
-		group_free(&s->groups[i]);
+	for (size_t i = 0; i < sockets->n; i++)
+		group_free(&sockets->groups[i]);
 }
 
 /* A process that did not come to serve leaves a file that was given to whom it was given by. */
-void sockets_free(struct sockets *s)
+void sockets_free(struct sockets *sockets)
 {
-	for (size_t i = 0; i < s->n; i++)
-		if (s->groups[i].bound && !s->groups[i].held && !atomic_load(&s->groups[i].given))
-			unix_socket_remove(&s->groups[i].file);
-	sockets_close(s);
-	free(s->groups);
-	*s = (struct sockets){ 0 };
+	for (size_t i = 0; i < sockets->n; i++)
+		if (sockets->groups[i].bound && !sockets->groups[i].held && !atomic_load(&sockets->groups[i].given))
+			unix_socket_remove(&sockets->groups[i].file);
+	sockets_close(sockets);
+	free(sockets->groups);
+	*sockets = (struct sockets){ 0 };
 }

@@ -45,12 +45,12 @@ static int stores_open_second(const struct conf *conf, struct store **second, st
 
 /* The budget of the memory store. Logs a warning if all that the configuration allows may not fit into memory: a
  * process that runs out of memory later is ended without a word. */
-static size_t stores_memory_bytes(const struct settings *s, size_t workers)
+static size_t stores_memory_bytes(const struct settings *settings, size_t workers)
 {
-	const struct conf *conf = s->conf;
+	const struct conf *conf = settings->conf;
 	const struct budget b = { .group = memory_limit_group(""), .machine = memory_limit_machine(),
 		.cache_bytes = conf->cache_bytes,
-		.clients = s->max_clients * workers, .workers = workers };
+		.clients = settings->max_clients * workers, .workers = workers };
 	size_t bytes = budget_cache_bytes(&b);
 
 	if (!conf->cache_bytes)
@@ -65,16 +65,16 @@ static size_t stores_memory_bytes(const struct settings *s, size_t workers)
 }
 
 /* What is wrong with the folder the store tells when it opens it. */
-size_t stores_prepare(const struct settings *s, size_t workers)
+size_t stores_prepare(const struct settings *settings, size_t workers)
 {
-	if (*s->conf->cache_lmdb)
-		(void)!mkdir(s->conf->cache_lmdb, 0700);
-	return stores_memory_bytes(s, workers);
+	if (*settings->conf->cache_lmdb)
+		(void)!mkdir(settings->conf->cache_lmdb, 0700);
+	return stores_memory_bytes(settings, workers);
 }
 
-struct cache *stores_open(const struct settings *s, size_t memory_bytes, struct store **redis)
+struct cache *stores_open(const struct settings *settings, size_t memory_bytes, struct store **redis)
 {
-	const struct conf *conf = s->conf;
+	const struct conf *conf = settings->conf;
 	struct store *second = NULL, *memory =
 	    store_memory_new(memory_bytes, conf->cache_object_max + STORES_ENTRY_MORE);
 	struct cache *cache;

@@ -28,21 +28,21 @@ static bool takeover_is_text(const char *bytes, size_t len)
 	return len < TAKEOVER_TEXT_MAX;
 }
 
-bool takeover_parse(const char *bytes, size_t len, struct takeover_message *m)
+bool takeover_parse(const char *bytes, size_t len, struct takeover_message *message)
 {
 	const char *blank = memchr(bytes, ' ', len);
 	size_t word = blank ? (size_t)(blank - bytes) : len, text = blank ? len - word - 1 : 0;
 
 	if (!takeover_is_text(bytes, len))
 		return false;
-	for (m->word = 0; m->word < TAKEOVER_WORDS; m->word++)
-		if (strlen(words[m->word]) == word && !memcmp(words[m->word], bytes, word))
+	for (message->word = 0; message->word < TAKEOVER_WORDS; message->word++)
+		if (strlen(words[message->word]) == word && !memcmp(words[message->word], bytes, word))
 			break;
-	if (m->word == TAKEOVER_WORDS)
+	if (message->word == TAKEOVER_WORDS)
 		return false;
 	if (text)
-		memcpy(m->text, blank + 1, text);
-	m->text[text] = '\0';
+		memcpy(message->text, blank + 1, text);
+	message->text[text] = '\0';
 	return true;
 }
 
@@ -77,24 +77,25 @@ int takeover_send(int fd, enum takeover_word word, const char *text, const int *
 	return sent < 0 ? -1 : 0;
 }
 
-void takeover_drop(struct takeover_message *m, size_t i)
+void takeover_drop(struct takeover_message *message, size_t i)
 {
-	for (; i < m->n_fds; i++)
-		close(m->fds[i]);
-	m->n_fds = 0;
+	for (; i < message->n_fds; i++)
+		close(message->fds[i]);
+	message->n_fds = 0;
 }
 
-static void takeover_detach(struct msghdr *msg, struct takeover_message *m)
+static void takeover_detach(struct msghdr *msg, struct takeover_message *message)
 {
-	for (struct cmsghdr *c = CMSG_FIRSTHDR(msg); c; c = CMSG_NXTHDR(msg, c)) {
-		if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
+	for (struct cmsghdr *control_head = CMSG_FIRSTHDR(msg); control_head;
+	     control_head = CMSG_NXTHDR(msg, control_head)) {
+		if (control_head->cmsg_level != SOL_SOCKET || control_head->cmsg_type != SCM_RIGHTS)
 			continue;
-		m->n_fds = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-		memcpy(m->fds, CMSG_DATA(c), m->n_fds * sizeof(int));
+		message->n_fds = (control_head->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+		memcpy(message->fds, CMSG_DATA(control_head), message->n_fds * sizeof(int));
 	}
 }
 
-int takeover_receive(int fd, struct takeover_message *m)
+int takeover_receive(int fd, struct takeover_message *message)
 {
 	char line[TAKEOVER_TEXT_MAX];
 	union takeover_control control;
@@ -103,16 +104,16 @@ int takeover_receive(int fd, struct takeover_message *m)
 		.msg_controllen = sizeof control };
 	ssize_t len;
 
-	m->n_fds = 0;
+	message->n_fds = 0;
 	do
 		len = recvmsg(fd, &msg, MSG_CMSG_CLOEXEC);
 	while (len < 0 && errno == EINTR);
 	if (len <= 0)
 		return (int)len;
-	takeover_detach(&msg, m);
-	if (!(msg.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) && takeover_parse(line, (size_t)len, m))
+	takeover_detach(&msg, message);
+	if (!(msg.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) && takeover_parse(line, (size_t)len, message))
 		return 1;
-	takeover_drop(m, 0);
+	takeover_drop(message, 0);
 	errno = msg.msg_flags & MSG_CTRUNC ? EMFILE : EBADMSG;
 	return -1;
 }

@@ -48,15 +48,19 @@ int takeover_connect(const char *path, int answer_s)
 }
 
 /* Takes the sockets of one address: their kind, and " held" if a service manager has them, too. */
-static int take_sockets(struct takeover_message *m, int offer, const struct conf *conf, struct sockets *sockets)
+static int take_sockets(struct takeover_message *message, int offer, const struct conf *conf, struct sockets *sockets)
 {
 	static const char held[] = " held";
-	size_t len = strlen(m->text), rest = len - (sizeof held - 1);
+	size_t len = strlen(message->text), rest = len - (sizeof held - 1);
 	char from[64];
-	struct socket_gift gift = { .fds = m->fds, .n = m->n_fds, .name = m->text, .name_len = len, .offer = offer,
+	struct socket_gift gift = { .fds = message->fds,
+		.n = message->n_fds,
+		.name = message->text,
+		.name_len = len,
+		.offer = offer,
 		.from = from };
 
-	if (len > sizeof held - 1 && !strcmp(m->text + rest, held)) {
+	if (len > sizeof held - 1 && !strcmp(message->text + rest, held)) {
 		gift.held = true;
 		gift.name_len = rest;
 	}
@@ -64,39 +68,39 @@ static int take_sockets(struct takeover_message *m, int offer, const struct conf
 	return sockets_adopt(sockets, conf, &gift);
 }
 
-static int take_path(struct takeover_former *f, struct takeover_message *m)
+static int take_path(struct takeover_former *former, struct takeover_message *message)
 {
-	if (f->listening >= 0 || m->n_fds != 1) {
-		takeover_drop(m, 0);
+	if (former->listening >= 0 || message->n_fds != 1) {
+		takeover_drop(message, 0);
 		return take_fail("the former process gave no socket for its path, or two");
 	}
-	f->listening = m->fds[0];
+	former->listening = message->fds[0];
 	return 0;
 }
 
 /* The text is WATCHDOG_USEC, a blank and NOTIFY_SOCKET. */
-static int take_notify(struct takeover_message *m, struct notify *notify)
+static int take_notify(struct takeover_message *message, struct notify *notify)
 {
 	char *name;
-	unsigned long long watchdog_us = strtoull(m->text, &name, 10);
+	unsigned long long watchdog_us = strtoull(message->text, &name, 10);
 
-	takeover_drop(m, 0);
+	takeover_drop(message, 0);
 	if (*name != ' ')
 		return take_fail("the former process does not say how it tells its service manager");
 	notify_adopt(notify, name + 1, watchdog_us);
 	return 0;
 }
 
-static int take_refused(struct takeover_message *m)
+static int take_refused(struct takeover_message *message)
 {
-	takeover_drop(m, 0);
-	log_error("takeover-socket: the former process goes on by itself: %s", m->text);
+	takeover_drop(message, 0);
+	log_error("takeover-socket: the former process goes on by itself: %s", message->text);
 	return -1;
 }
 
-static int take_receive(struct takeover_former *f, struct takeover_message *m)
+static int take_receive(struct takeover_former *former, struct takeover_message *message)
 {
-	int got = takeover_receive(f->fd, m);
+	int got = takeover_receive(former->fd, message);
 
 	if (got > 0)
 		return 0;
@@ -105,13 +109,14 @@ static int take_receive(struct takeover_former *f, struct takeover_message *m)
 	return -1;
 }
 
-static int take_all(struct takeover_former *f, const struct conf *conf, struct sockets *sockets, struct notify *notify)
+static int take_all(struct takeover_former *former, const struct conf *conf, struct sockets *sockets,
+    struct notify *notify)
 {
 	struct takeover_message m;
 	int offers = 0, status = 0;
 
 	for (int i = 0; i < TAKEOVER_MESSAGES_MAX && !status; i++) {
-		if (take_receive(f, &m))
+		if (take_receive(former, &m))
 			return -1;
 		switch (m.word) {
 		case TAKEOVER_SOCKET:
@@ -121,9 +126,9 @@ static int take_all(struct takeover_former *f, const struct conf *conf, struct s
 			}
 			status = take_sockets(&m, offers++, conf, sockets);
 			break;
-		case TAKEOVER_PATH: status = take_path(f, &m); break;
+		case TAKEOVER_PATH: status = take_path(former, &m); break;
 		case TAKEOVER_NOTIFY: status = take_notify(&m, notify); break;
-		case TAKEOVER_END: takeover_drop(&m, 0); f->offers = offers; return 0;
+		case TAKEOVER_END: takeover_drop(&m, 0); former->offers = offers; return 0;
 		case TAKEOVER_NO: return take_refused(&m);
 		default: takeover_drop(&m, 0); status = take_fail("the former process says what it must not");
 		}
@@ -131,52 +136,53 @@ static int take_all(struct takeover_former *f, const struct conf *conf, struct s
 	return status ? status : take_fail("the former process does not come to an end");
 }
 
-int takeover_ask(struct takeover_former *f, const struct conf *conf, struct sockets *sockets, struct notify *notify)
+int takeover_ask(struct takeover_former *former, const struct conf *conf, struct sockets *sockets,
+    struct notify *notify)
 {
 	const char *path = conf->takeover_socket;
 	struct ucred peer;
 
-	*f = (struct takeover_former){ -1, -1, 0 };
-	if (!*path || (f->fd = takeover_connect(path, TAKEOVER_ANSWER_S)) < 0) {
+	*former = (struct takeover_former){ -1, -1, 0 };
+	if (!*path || (former->fd = takeover_connect(path, TAKEOVER_ANSWER_S)) < 0) {
 		if (!*path || errno == ENOENT || errno == ECONNREFUSED)
 			return 0;
 		log_error("takeover-socket %s: %s", path, strerror(errno));
 		return -1;
 	}
-	if (!takeover_peer(f->fd, &peer)) {
+	if (!takeover_peer(former->fd, &peer)) {
 		log_error("takeover-socket %s: user %ld listens there, who is neither root nor the user of this "
 		          "process", path, (long)peer.uid);
 		return -1;
 	}
 	log_info("takeover-socket %s: taking over from the process that listens there", path);
-	if (takeover_send(f->fd, TAKEOVER_HELLO, TAKEOVER_VERSION, NULL, 0))
+	if (takeover_send(former->fd, TAKEOVER_HELLO, TAKEOVER_VERSION, NULL, 0))
 		return take_fail(strerror(errno));
-	return take_all(f, conf, sockets, notify);
+	return take_all(former, conf, sockets, notify);
 }
 
 /* Which of the former process's groups are served here, as the text of TAKEOVER_READY. */
-static void take_list(const struct takeover_former *f, const struct sockets *s, char text[TAKEOVER_TEXT_MAX])
+static void take_list(const struct takeover_former *former, const struct sockets *sockets, char text[TAKEOVER_TEXT_MAX])
 {
-	memset(text, '0', (size_t)f->offers);
-	text[f->offers] = '\0';
-	for (size_t i = 0; i < s->n; i++)
-		if (s->groups[i].offer >= 0)
-			text[s->groups[i].offer] = '1';
+	memset(text, '0', (size_t)former->offers);
+	text[former->offers] = '\0';
+	for (size_t i = 0; i < sockets->n; i++)
+		if (sockets->groups[i].offer >= 0)
+			text[sockets->groups[i].offer] = '1';
 }
 
-int takeover_finish(struct takeover_former *f, const struct sockets *sockets)
+int takeover_finish(struct takeover_former *former, const struct sockets *sockets)
 {
 	struct takeover_message m;
 	char text[TAKEOVER_TEXT_MAX];
 	int got;
 
-	if (f->fd < 0)
+	if (former->fd < 0)
 		return 0;
-	take_list(f, sockets, text);
+	take_list(former, sockets, text);
 	/* One who has hung up may have said why. */
-	if (takeover_send(f->fd, TAKEOVER_READY, text, NULL, 0))
+	if (takeover_send(former->fd, TAKEOVER_READY, text, NULL, 0))
 		log_warn("takeover-socket: %s", strerror(errno));
-	got = takeover_receive(f->fd, &m);
+	got = takeover_receive(former->fd, &m);
 	if (got > 0)
 		takeover_drop(&m, 0);
 	if (got > 0 && m.word == TAKEOVER_NO)
@@ -184,16 +190,16 @@ int takeover_finish(struct takeover_former *f, const struct sockets *sockets)
 	if (got <= 0)
 		log_warn("takeover-socket: the former process does not say whether it let go (%s)",
 		    got ? strerror(errno) : "it ended");
-	close(f->fd);
-	f->fd = -1;
+	close(former->fd);
+	former->fd = -1;
 	return 0;
 }
 
-void takeover_former_free(struct takeover_former *f)
+void takeover_former_free(struct takeover_former *former)
 {
-	if (f->fd >= 0)
-		close(f->fd);
-	if (f->listening >= 0)
-		close(f->listening);
-	*f = (struct takeover_former){ -1, -1, 0 };
+	if (former->fd >= 0)
+		close(former->fd);
+	if (former->listening >= 0)
+		close(former->listening);
+	*former = (struct takeover_former){ -1, -1, 0 };
 }

@@ -57,90 +57,90 @@ struct worker {
 	void *done_arg;
 };
 
-static void worker_close_listener(struct worker *w, size_t i)
+static void worker_close_listener(struct worker *worker, size_t i)
 {
-	listener_free(&w->listeners[i].listener);
-	w->listeners[i] = w->listeners[--w->n_listeners];
+	listener_free(&worker->listeners[i].listener);
+	worker->listeners[i] = worker->listeners[--worker->n_listeners];
 }
 
-static void worker_close_listeners(struct worker *w)
+static void worker_close_listeners(struct worker *worker)
 {
-	for (size_t i = 0; i < w->n_listeners; i++)
-		listener_free(&w->listeners[i].listener);
-	w->n_listeners = 0;
+	for (size_t i = 0; i < worker->n_listeners; i++)
+		listener_free(&worker->listeners[i].listener);
+	worker->n_listeners = 0;
 }
 
-static void worker_set_accepting(struct worker *w, bool accepting)
+static void worker_set_accepting(struct worker *worker, bool accepting)
 {
-	w->accepting = accepting;
-	for (size_t i = 0; i < w->n_listeners; i++)
-		listener_set_accepting(w->listeners[i].listener, accepting);
+	worker->accepting = accepting;
+	for (size_t i = 0; i < worker->n_listeners; i++)
+		listener_set_accepting(worker->listeners[i].listener, accepting);
 }
 
 /* How many clients the worker has; connections whose PROXY protocol header is still to come count too. */
-static size_t worker_clients(const struct worker *w)
+static size_t worker_clients(const struct worker *worker)
 {
-	return client_count(w->clients) + greeting_count(w->greetings);
+	return client_count(worker->clients) + greeting_count(worker->greetings);
 }
 
-static bool worker_is_full(const struct worker *w)
+static bool worker_is_full(const struct worker *worker)
 {
-	return worker_clients(w) >= w->settings->max_clients;
+	return worker_clients(worker) >= worker->settings->max_clients;
 }
 
 /* Gives back what memory is not needed any more; ends once nobody has been there for a while. */
-static void worker_on_rest(struct timer *t)
+static void worker_on_rest(struct timer *timer)
 {
-	struct worker *w = container_of(t, struct worker, rest);
-	uint64_t requests = stats_get(&loop_stats(w->loop)->value[STAT_REQUESTS]);
-	bool more = heap_rest(loop_now_ms(w->loop));
+	struct worker *worker = container_of(timer, struct worker, rest);
+	uint64_t requests = stats_get(&loop_stats(worker->loop)->value[STAT_REQUESTS]);
+	bool more = heap_rest(loop_now_ms(worker->loop));
 
 	if (more) {
-		loop_arm(w->loop, t, HEAP_REST_SOON_MS);
+		loop_arm(worker->loop, timer, HEAP_REST_SOON_MS);
 		return;
 	}
-	if (malloc_rests(&w->malloc_rest, requests - w->requests)) {
-		client_pool_rest(w->clients);
-		fetch_pool_rest(w->fetches);
+	if (malloc_rests(&worker->malloc_rest, requests - worker->requests)) {
+		client_pool_rest(worker->clients);
+		fetch_pool_rest(worker->fetches);
 		malloc_give_back();
 	}
-	w->requests = requests;
-	w->quiet = worker_clients(w) ? 0 : w->quiet + 1;
-	if (w->quiet < WORKER_RESTS)
-		loop_arm(w->loop, t, HEAP_REST_MS);
+	worker->requests = requests;
+	worker->quiet = worker_clients(worker) ? 0 : worker->quiet + 1;
+	if (worker->quiet < WORKER_RESTS)
+		loop_arm(worker->loop, timer, HEAP_REST_MS);
 }
 
-static void worker_wake_rest(struct worker *w)
+static void worker_wake_rest(struct worker *worker)
 {
-	if (!w->rest.queue)
-		loop_arm(w->loop, &w->rest, HEAP_REST_MS);
-	w->quiet = 0;
+	if (!worker->rest.queue)
+		loop_arm(worker->loop, &worker->rest, HEAP_REST_MS);
+	worker->quiet = 0;
 }
 
-static void worker_serve(struct worker *w, int fd, const struct sockaddr *peer, socklen_t len, bool tls,
+static void worker_serve(struct worker *worker, int fd, const struct sockaddr *peer, socklen_t len, bool tls,
     const struct requester *who)
 {
-	struct tls_context *context = tls ? tls_set_door(w->settings->tls, TLS_DOOR_CLIENTS) : NULL;
+	struct tls_context *context = tls ? tls_set_door(worker->settings->tls, TLS_DOOR_CLIENTS) : NULL;
 
-	if (client_accept(w->clients, fd, peer, len, context, who))
-		stats_add(loop_stats(w->loop), STAT_CLIENTS_REFUSED, 1);
+	if (client_accept(worker->clients, fd, peer, len, context, who))
+		stats_add(loop_stats(worker->loop), STAT_CLIENTS_REFUSED, 1);
 }
 
-static void worker_take(struct worker *w, int fd, const struct sockaddr *peer, socklen_t len, bool tls)
+static void worker_take(struct worker *worker, int fd, const struct sockaddr *peer, socklen_t len, bool tls)
 {
-	const struct conf *conf = w->settings->conf;
+	const struct conf *conf = worker->settings->conf;
 	struct requester who;
 
 	requester_of_peer(&who, peer);
-	worker_wake_rest(w);
-	if (worker_is_full(w) && !(tls && client_is_forbidden(w->clients, &who)))
-		client_pool_give_up(w->clients);
+	worker_wake_rest(worker);
+	if (worker_is_full(worker) && !(tls && client_is_forbidden(worker->clients, &who)))
+		client_pool_give_up(worker->clients);
 	if (!conf->proxy_protocol || !requester_is_trusted(&who, conf))
-		worker_serve(w, fd, peer, len, tls, &who);
-	else if (greeting_accept(w->greetings, fd, peer, len, tls, &who, conf->request_timeout_ms))
-		stats_add(loop_stats(w->loop), STAT_CLIENTS_REFUSED, 1);
-	if (worker_is_full(w) && !client_pool_has_idle(w->clients))
-		worker_set_accepting(w, false);
+		worker_serve(worker, fd, peer, len, tls, &who);
+	else if (greeting_accept(worker->greetings, fd, peer, len, tls, &who, conf->request_timeout_ms))
+		stats_add(loop_stats(worker->loop), STAT_CLIENTS_REFUSED, 1);
+	if (worker_is_full(worker) && !client_pool_has_idle(worker->clients))
+		worker_set_accepting(worker, false);
 }
 
 static void worker_on_accept(void *arg, int fd, const struct sockaddr *peer, socklen_t len)
@@ -153,28 +153,28 @@ static void worker_on_accept_tls(void *arg, int fd, const struct sockaddr *peer,
 	worker_take(arg, fd, peer, len, true);
 }
 
-static void worker_say_done(struct worker *w)
+static void worker_say_done(struct worker *worker)
 {
-	if (!w->done && w->on_done)
-		w->on_done(w->done_arg);
-	w->done = true;
+	if (!worker->done && worker->on_done)
+		worker->on_done(worker->done_arg);
+	worker->done = true;
 }
 
 /* Reports that the worker is done if it is draining and no client is left or waits to be accepted. Its fetches go on:
  * other workers' clients may read their objects. */
-static void worker_end_if_done(struct worker *w)
+static void worker_end_if_done(struct worker *worker)
 {
-	if (w->draining && !w->n_listeners && !worker_clients(w))
-		worker_say_done(w);
+	if (worker->draining && !worker->n_listeners && !worker_clients(worker))
+		worker_say_done(worker);
 }
 
 static void worker_on_clients_changed(void *arg)
 {
-	struct worker *w = arg;
+	struct worker *worker = arg;
 
-	worker_end_if_done(w);
-	if (!w->accepting)
-		worker_set_accepting(w, true);
+	worker_end_if_done(worker);
+	if (!worker->accepting)
+		worker_set_accepting(worker, true);
 }
 
 /* Serves a connection whose header was read. If its client is turned away, no other callback tells that it left: so
@@ -182,218 +182,221 @@ static void worker_on_clients_changed(void *arg)
 static void worker_on_greeted(void *arg, int fd, const struct sockaddr *peer, socklen_t len, bool tls,
     const struct requester *who)
 {
-	struct worker *w = arg;
+	struct worker *worker = arg;
 
-	worker_serve(w, fd, peer, len, tls, who);
-	worker_end_if_done(w);
-	if (!w->accepting && !worker_is_full(w))
-		worker_set_accepting(w, true);
+	worker_serve(worker, fd, peer, len, tls, who);
+	worker_end_if_done(worker);
+	if (!worker->accepting && !worker_is_full(worker))
+		worker_set_accepting(worker, true);
 }
 
 static void worker_on_emptied(void *arg, struct listener *l)
 {
-	struct worker *w = arg;
+	struct worker *worker = arg;
 	size_t i = 0;
 
-	while (w->listeners[i].listener != l)
+	while (worker->listeners[i].listener != l)
 		i++;
-	worker_close_listener(w, i);
-	worker_end_if_done(w);
+	worker_close_listener(worker, i);
+	worker_end_if_done(worker);
 }
 
 /* Puts the settings in force; takes over the reference. */
-static void worker_take_settings(struct worker *w, struct settings *s)
+static void worker_take_settings(struct worker *worker, struct settings *settings)
 {
-	const struct conf *conf = s->conf;
+	const struct conf *conf = settings->conf;
 	const struct pool_limits idle = { (size_t)conf->origin_idle, WORKER_IDLE_MAX, conf->origin_idle_timeout_ms };
 
-	pool_renew(w->connections, &idle, s->generation);
-	client_pool_set(w->clients, s);
-	settings_unref(&w->settings);
-	w->settings = s;
+	pool_renew(worker->connections, &idle, settings->generation);
+	client_pool_set(worker->clients, settings);
+	settings_unref(&worker->settings);
+	worker->settings = settings;
 }
 
-static void worker_on_renew(struct worker *w)
+static void worker_on_renew(struct worker *worker)
 {
-	struct settings *s = atomic_exchange(&w->next, NULL);
+	struct settings *settings = atomic_exchange(&worker->next, NULL);
 
-	if (!s)
+	if (!settings)
 		return;
-	worker_take_settings(w, s);
-	settings_taken(s);
-	if (!w->accepting && (!worker_is_full(w) || client_pool_has_idle(w->clients)))
-		worker_set_accepting(w, true);
+	worker_take_settings(worker, settings);
+	settings_taken(settings);
+	if (!worker->accepting && (!worker_is_full(worker) || client_pool_has_idle(worker->clients)))
+		worker_set_accepting(worker, true);
 }
 
-static void worker_drain(struct worker *w)
+static void worker_drain(struct worker *worker)
 {
-	if (w->draining)
+	if (worker->draining)
 		return;
-	w->draining = true;
-	client_pool_drain(w->clients);
-	for (size_t i = w->n_listeners; i--;)
-		if (atomic_load(w->listeners[i].given))
-			worker_close_listener(w, i);
+	worker->draining = true;
+	client_pool_drain(worker->clients);
+	for (size_t i = worker->n_listeners; i--;)
+		if (atomic_load(worker->listeners[i].given))
+			worker_close_listener(worker, i);
 		else
-			listener_finish(w->listeners[i].listener, worker_on_emptied);
-	worker_end_if_done(w);
+			listener_finish(worker->listeners[i].listener, worker_on_emptied);
+	worker_end_if_done(worker);
 }
 
 static void worker_on_mail(evutil_socket_t fd, short what, void *arg)
 {
-	struct worker *w = arg;
-	unsigned orders = atomic_exchange(&w->orders, 0);
+	struct worker *worker = arg;
+	unsigned orders = atomic_exchange(&worker->orders, 0);
 	eventfd_t ignored;
 
 	(void)what;
-	loop_enter(w->loop, (loop_callback *)worker_on_mail);
+	loop_enter(worker->loop, (loop_callback *)worker_on_mail);
 	eventfd_read(fd, &ignored);
-	atomic_fetch_add(&w->turns, 1);
+	atomic_fetch_add(&worker->turns, 1);
 	if (orders & 1u << WORKER_STOP) {
-		loop_stop(w->loop);
+		loop_stop(worker->loop);
 		return;
 	}
 	if (orders & 1u << WORKER_RENEW)
-		worker_on_renew(w);
+		worker_on_renew(worker);
 	if (orders & 1u << WORKER_LEAVE)
-		client_pool_leave(w->clients);
+		client_pool_leave(worker->clients);
 	if (orders & 1u << WORKER_DRAIN)
-		worker_drain(w);
+		worker_drain(worker);
 }
 
 struct worker *worker_new(struct settings *settings, const struct worker_parts *parts, size_t number,
     const struct worker_listener *from, size_t n)
 {
-	struct worker *w = calloc(1, sizeof *w);
+	struct worker *worker = calloc(1, sizeof *worker);
 	const struct conf *conf = settings->conf;
-	const struct greeting_hooks greetings = { worker_on_greeted, worker_on_clients_changed, w };
+	const struct greeting_hooks greetings = { worker_on_greeted, worker_on_clients_changed, worker };
 	struct request_context ctx;
 	const struct resolver_options names = { conf->resolver, conf->resolv_conf, conf->hosts_file };
 	size_t taken = 0;
 
-	if (!w)
+	if (!worker)
 		goto fail;
-	w->mailbox = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-	if (w->mailbox < 0 || !(w->loop = loop_new()) || !(w->resolver = resolver_new(w->loop, &names)) ||
-	    !(w->connections = pool_new(w->loop, w->resolver)) ||
-	    !(w->fetches = fetch_pool_new(w->loop, w->connections, parts->backoff)))
+	worker->mailbox = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+	if (worker->mailbox < 0 || !(worker->loop = loop_new()) ||
+	    !(worker->resolver = resolver_new(worker->loop, &names)) ||
+	    !(worker->connections = pool_new(worker->loop, worker->resolver)) ||
+	    !(worker->fetches = fetch_pool_new(worker->loop, worker->connections, parts->backoff)))
 		goto fail;
-	loop_count_turns(w->loop);
-	ctx = (struct request_context){ .worker = number, .loop = w->loop, .fetches = w->fetches,
+	loop_count_turns(worker->loop);
+	ctx = (struct request_context){ .worker = number, .loop = worker->loop, .fetches = worker->fetches,
 		.backoff = parts->backoff, .cache = parts->cache, .feeds = parts->feeds,
-		.resolver = w->resolver };
-	if (!(w->clients = client_pool_new(&ctx, worker_on_clients_changed, w)) ||
-	    !(w->greetings = greeting_pool_new(w->loop, &greetings)) ||
-	    !(w->mail_event = event_new(loop_base(w->loop), w->mailbox, EV_READ | EV_PERSIST, worker_on_mail, w)) ||
-	    event_add(w->mail_event, NULL) || !(w->listeners = calloc(n, sizeof *w->listeners)))
+		.resolver = worker->resolver };
+	if (!(worker->clients = client_pool_new(&ctx, worker_on_clients_changed, worker)) ||
+	    !(worker->greetings = greeting_pool_new(worker->loop, &greetings)) ||
+	    !(worker->mail_event = event_new(loop_base(worker->loop), worker->mailbox, EV_READ | EV_PERSIST,
+	          worker_on_mail, worker)) ||
+	    event_add(worker->mail_event, NULL) || !(worker->listeners = calloc(n, sizeof *worker->listeners)))
 		goto fail;
-	worker_take_settings(w, settings_ref(settings));
+	worker_take_settings(worker, settings_ref(settings));
 	while (taken < n) {
-		const struct worker_listener *f = &from[taken++];
-		struct listening *l = &w->listeners[w->n_listeners];
+		const struct worker_listener *listener = &from[taken++];
+		struct listening *listening = &worker->listeners[worker->n_listeners];
 
-		l->given = f->given;
-		l->listener = listener_new(w->loop, f->fd, f->tls ? worker_on_accept_tls : worker_on_accept, w);
-		if (!l->listener)
+		listening->given = listener->given;
+		listening->listener = listener_new(worker->loop, listener->fd,
+		    listener->tls ? worker_on_accept_tls : worker_on_accept, worker);
+		if (!listening->listener)
 			goto fail;
-		w->n_listeners++;
+		worker->n_listeners++;
 	}
-	w->rest.fire = worker_on_rest;
-	w->accepting = true;
-	return w;
+	worker->rest.fire = worker_on_rest;
+	worker->accepting = true;
+	return worker;
 fail:
 	log_error("worker: %s", strerror(errno ? errno : ENOMEM));
 	while (taken < n)
 		close(from[taken++].fd);
-	worker_free(&w);
+	worker_free(&worker);
 	return NULL;
 }
 
 static void *worker_run(void *arg)
 {
-	struct worker *w = arg;
+	struct worker *worker = arg;
 
-	object_act_for(w);
-	if (loop_run(w->loop))
+	object_act_for(worker);
+	if (loop_run(worker->loop))
 		log_error("worker: the event loop failed");
-	worker_say_done(w);
+	worker_say_done(worker);
 	return NULL;
 }
 
-int worker_start(struct worker *w)
+int worker_start(struct worker *worker)
 {
-	return pthread_create(&w->thread, NULL, worker_run, w);
+	return pthread_create(&worker->thread, NULL, worker_run, worker);
 }
 
-void worker_on_done(struct worker *w, void (*on_done)(void *arg), void *arg)
+void worker_on_done(struct worker *worker, void (*on_done)(void *arg), void *arg)
 {
-	w->on_done = on_done;
-	w->done_arg = arg;
+	worker->on_done = on_done;
+	worker->done_arg = arg;
 }
 
-void worker_order(struct worker *w, enum worker_order order)
+void worker_order(struct worker *worker, enum worker_order order)
 {
-	atomic_fetch_or(&w->orders, 1u << order);
-	eventfd_write(w->mailbox, 1);
+	atomic_fetch_or(&worker->orders, 1u << order);
+	eventfd_write(worker->mailbox, 1);
 }
 
-unsigned worker_turns(const struct worker *w)
+unsigned worker_turns(const struct worker *worker)
 {
-	return atomic_load(&w->turns);
+	return atomic_load(&worker->turns);
 }
 
-void worker_renew(struct worker *w, struct settings *s)
+void worker_renew(struct worker *worker, struct settings *settings)
 {
-	struct settings *missed = atomic_exchange(&w->next, settings_ref(s));
+	struct settings *missed = atomic_exchange(&worker->next, settings_ref(settings));
 
 	if (missed)
 		settings_taken(missed);
 	settings_unref(&missed);
-	worker_order(w, WORKER_RENEW);
+	worker_order(worker, WORKER_RENEW);
 }
 
-void worker_join(struct worker *w)
+void worker_join(struct worker *worker)
 {
-	pthread_join(w->thread, NULL);
+	pthread_join(worker->thread, NULL);
 }
 
 void worker_free(struct worker **wp)
 {
-	struct worker *w = *wp;
+	struct worker *worker = *wp;
 	struct settings *next;
 
-	if (!w)
+	if (!worker)
 		return;
-	object_act_for(w);             /* its thread is over, if there was one */
-	worker_close_listeners(w);
+	object_act_for(worker);             /* its thread is over, if there was one */
+	worker_close_listeners(worker);
 	/* Clients before greetings: as each client leaves, worker_on_clients_changed() counts the greetings. */
-	client_pool_free(&w->clients);
-	greeting_pool_free(&w->greetings);
-	fetch_pool_free(&w->fetches);
-	pool_free(&w->connections);
-	resolver_free(&w->resolver);
-	if (w->mail_event)
-		event_free(w->mail_event);
-	next = atomic_load(&w->next);
+	client_pool_free(&worker->clients);
+	greeting_pool_free(&worker->greetings);
+	fetch_pool_free(&worker->fetches);
+	pool_free(&worker->connections);
+	resolver_free(&worker->resolver);
+	if (worker->mail_event)
+		event_free(worker->mail_event);
+	next = atomic_load(&worker->next);
 	settings_unref(&next);
-	settings_unref(&w->settings);
-	if (w->loop)
-		loop_disarm(w->loop, &w->rest);
-	loop_free(&w->loop);
-	if (w->mailbox >= 0)
-		close(w->mailbox);
-	free(w->listeners);
-	free(w);
+	settings_unref(&worker->settings);
+	if (worker->loop)
+		loop_disarm(worker->loop, &worker->rest);
+	loop_free(&worker->loop);
+	if (worker->mailbox >= 0)
+		close(worker->mailbox);
+	free(worker->listeners);
+	free(worker);
 	object_act_for(NULL);
 	*wp = NULL;
 }
 
-struct loop *worker_loop(struct worker *w)
+struct loop *worker_loop(struct worker *worker)
 {
-	return w->loop;
+	return worker->loop;
 }
 
-struct stats *worker_stats(struct worker *w)
+struct stats *worker_stats(struct worker *worker)
 {
-	return loop_stats(w->loop);
+	return loop_stats(worker->loop);
 }

@@ -14,9 +14,9 @@ static size_t malloced_bytes(void *p)
 	return p ? malloc_usable_size(p) + sizeof(size_t) : 0;
 }
 
-static size_t head_bytes(struct object_head *h)
+static size_t head_bytes(struct object_head *head)
 {
-	return h && !h->home ? malloced_bytes(h) + malloced_bytes(h->bytes) : 0;
+	return head && !head->home ? malloced_bytes(head) + malloced_bytes(head->bytes) : 0;
 }
 
 /* Of an inlay that lies in another entry's block all of that block counts. */
@@ -79,7 +79,7 @@ bool entry_key_of_parts(const char *key, size_t len)
 }
 
 /* Where in an entry's block its things lie; zero: there is none. */
-struct layout { size_t key, head, head_text, object, vary, upstream, end; };
+struct entry_layout { size_t key, head, head_text, object, vary, upstream, end; };
 
 static size_t aligned(size_t at)
 {
@@ -89,9 +89,9 @@ static size_t aligned(size_t at)
 }
 
 /* What a hit reads comes first. */
-static struct layout entry_layout(size_t key_len, const struct entry_parts *parts)
+static struct entry_layout entry_layout(size_t key_len, const struct entry_parts *parts)
 {
-	struct layout l = { .key = sizeof(struct entry) };
+	struct entry_layout l = { .key = sizeof(struct entry) };
 	size_t inlay = parts->object ? object_inlay_bytes(parts->object) : 0;
 
 	l.end = l.key + key_len;
@@ -120,29 +120,30 @@ static void *laid(struct entry *e, size_t at, const void *bytes, size_t len)
 	return at ? memcpy((char *)e + at, bytes, len) : NULL;
 }
 
-static struct object_head *laid_head(struct entry *e, const struct layout *l, const struct object_head *from)
+static struct object_head *laid_head(struct entry *e, const struct entry_layout *layout, const struct object_head *from)
 {
-	struct object_head *h = (struct object_head *)(void *)((char *)e + l->head);
+	struct object_head *head = (struct object_head *)(void *)((char *)e + layout->head);
 
-	if (!l->head)                  /* there is none, or it is the object's, too */
+	if (!layout->head)                  /* there is none, or it is the object's, too */
 		return from ? object_head_ref((struct object_head *)(uintptr_t)from) : NULL;
-	*h = (struct object_head){ .status = from->status, .len = from->len, .content_length = from->content_length,
+	*head = (struct object_head){ .status = from->status, .len = from->len, .content_length = from->content_length,
 		.etag_end = from->etag_end, .no_body = from->no_body, .gzip = from->gzip, .home = &e->home,
-		.bytes = laid(e, l->head_text, from->bytes, from->len) };
-	atomic_init(&h->refs, 1);
+		.bytes = laid(e, layout->head_text, from->bytes, from->len) };
+	atomic_init(&head->refs, 1);
 	atomic_fetch_add_explicit(&e->home.things, 1, memory_order_relaxed);
-	return h;
+	return head;
 }
 
 /* A long object stays where it is, or gets a compact copy. -1: out of memory. */
-static int entry_take_object(struct entry *e, const struct layout *l, const struct object *from, size_t *more)
+static int entry_take_object(struct entry *e, const struct entry_layout *layout, const struct object *from,
+    size_t *more)
 {
-	if (!l->object) {
+	if (!layout->object) {
 		if (!(e->object = compact_copy(from)))
 			e->object = object_ref((struct object *)(uintptr_t)from);
 		return 0;
 	}
-	if (!(e->object = object_inlay((char *)e + l->object, from, e->head, &e->home, more)))
+	if (!(e->object = object_inlay((char *)e + layout->object, from, e->head, &e->home, more)))
 		return -1;
 	e->whole = true;
 	atomic_fetch_add_explicit(&e->home.things, 1, memory_order_relaxed);
@@ -151,7 +152,7 @@ static int entry_take_object(struct entry *e, const struct layout *l, const stru
 
 struct entry *entry_new(const char *key, size_t key_len, struct entry_parts *parts)
 {
-	struct layout l = entry_layout(key_len, parts);
+	struct entry_layout l = entry_layout(key_len, parts);
 	struct entry *e = l.end <= HEAP_MAX ? heap_take(HEAP_KEPT, l.end) : NULL;
 	size_t more = 0;
 

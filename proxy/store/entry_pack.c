@@ -20,46 +20,46 @@ enum { CHECKSUM_BYTES = 8 };
 #define ABSENT UINT32_MAX              /* in the place of a length: there is no text */
 
 /* Packing runs twice: first it counts the bytes, with at NULL, then it writes them. */
-struct packer { char *at; size_t len; };
+struct entry_packer { char *at; size_t len; };
 
-static void pack_bytes(struct packer *p, const void *bytes, size_t len)
+static void pack_bytes(struct entry_packer *packer, const void *bytes, size_t len)
 {
-	if (p->at && len)
-		memcpy(p->at + p->len, bytes, len);
-	p->len += len;
+	if (packer->at && len)
+		memcpy(packer->at + packer->len, bytes, len);
+	packer->len += len;
 }
 
-static void pack_u32(struct packer *p, uint32_t v)
+static void pack_u32(struct entry_packer *packer, uint32_t v)
 {
 	v = htole32(v);
-	pack_bytes(p, &v, sizeof v);
+	pack_bytes(packer, &v, sizeof v);
 }
 
-static void pack_u64(struct packer *p, uint64_t v)
+static void pack_u64(struct entry_packer *packer, uint64_t v)
 {
 	v = htole64(v);
-	pack_bytes(p, &v, sizeof v);
+	pack_bytes(packer, &v, sizeof v);
 }
 
-static void pack_bool(struct packer *p, bool v)
+static void pack_bool(struct entry_packer *packer, bool v)
 {
 	char byte = v;
 
-	pack_bytes(p, &byte, 1);
+	pack_bytes(packer, &byte, 1);
 }
 
-static void pack_text(struct packer *p, const void *bytes, size_t len)
+static void pack_text(struct entry_packer *packer, const void *bytes, size_t len)
 {
-	pack_u32(p, (uint32_t)len);
-	pack_bytes(p, bytes, len);
+	pack_u32(packer, (uint32_t)len);
+	pack_bytes(packer, bytes, len);
 }
 
-static void pack_word(struct packer *p, const char *word)
+static void pack_word(struct entry_packer *packer, const char *word)
 {
 	if (word)
-		pack_text(p, word, strlen(word));
+		pack_text(packer, word, strlen(word));
 	else
-		pack_u32(p, ABSENT);
+		pack_u32(packer, ABSENT);
 }
 
 static const char *kind_name(int kind)
@@ -70,65 +70,65 @@ static const char *kind_name(int kind)
 	return names[kind];
 }
 
-static void pack_verdict(struct packer *p, const struct verdict *v)
+static void pack_verdict(struct entry_packer *packer, const struct verdict *verdict)
 {
-	pack_word(p, kind_name((int)v->kind));
-	pack_word(p, policy_name(v->policy));
-	pack_word(p, v->path);
-	pack_word(p, charset_name(v->charset));
-	pack_bool(p, v->literal);
-	pack_word(p, v->named);
-	pack_word(p, v->unknown);
-	pack_word(p, v->was);
-	pack_bool(p, v->feed);
-	pack_bool(p, v->extended);
-	pack_word(p, verdict_error_name(v->error));
-	pack_word(p, verdict_reason_name(v->reason));
-	pack_word(p, verdict_outcome_name(v->outcome));
+	pack_word(packer, kind_name((int)verdict->kind));
+	pack_word(packer, policy_name(verdict->policy));
+	pack_word(packer, verdict->path);
+	pack_word(packer, charset_name(verdict->charset));
+	pack_bool(packer, verdict->literal);
+	pack_word(packer, verdict->named);
+	pack_word(packer, verdict->unknown);
+	pack_word(packer, verdict->was);
+	pack_bool(packer, verdict->feed);
+	pack_bool(packer, verdict->extended);
+	pack_word(packer, verdict_error_name(verdict->error));
+	pack_word(packer, verdict_reason_name(verdict->reason));
+	pack_word(packer, verdict_outcome_name(verdict->outcome));
 }
 
-static void pack_report(struct packer *p, const struct object_report *r)
+static void pack_report(struct entry_packer *packer, const struct object_report *report)
 {
-	pack_bool(p, r->decided);
-	if (r->decided)
-		pack_verdict(p, &r->verdict);
-	pack_bool(p, r->revised);
-	pack_bool(p, r->normalised);
-	pack_bool(p, r->decoded);
-	pack_u64(p, r->repairs);
-	pack_u64(p, r->malformed);
+	pack_bool(packer, report->decided);
+	if (report->decided)
+		pack_verdict(packer, &report->verdict);
+	pack_bool(packer, report->revised);
+	pack_bool(packer, report->normalised);
+	pack_bool(packer, report->decoded);
+	pack_u64(packer, report->repairs);
+	pack_u64(packer, report->malformed);
 }
 
-static void pack_freshness(struct packer *p, const struct freshness *f)
+static void pack_freshness(struct entry_packer *packer, const struct freshness *freshness)
 {
-	pack_u64(p, (uint64_t)f->response_time);
-	pack_u64(p, (uint64_t)f->lifetime_s);
-	pack_u64(p, (uint64_t)f->initial_age_s);
-	pack_u32(p, f->swr_s);
-	pack_u32(p, f->sie_s);
-	pack_u32(p, f->keep_s);
-	pack_u32(p, f->flags);
-	pack_u64(p, (uint64_t)f->same_since);
+	pack_u64(packer, (uint64_t)freshness->response_time);
+	pack_u64(packer, (uint64_t)freshness->lifetime_s);
+	pack_u64(packer, (uint64_t)freshness->initial_age_s);
+	pack_u32(packer, freshness->swr_s);
+	pack_u32(packer, freshness->sie_s);
+	pack_u32(packer, freshness->keep_s);
+	pack_u32(packer, freshness->flags);
+	pack_u64(packer, (uint64_t)freshness->same_since);
 }
 
-static void pack_head(struct packer *p, const struct object_head *h)
+static void pack_head(struct entry_packer *packer, const struct object_head *head)
 {
-	pack_u32(p, (uint32_t)h->status);
-	pack_u64(p, (uint64_t)h->content_length);
-	pack_bool(p, h->no_body);
-	pack_bool(p, h->gzip);
-	pack_text(p, h->bytes, h->len);
+	pack_u32(packer, (uint32_t)head->status);
+	pack_u64(packer, (uint64_t)head->content_length);
+	pack_bool(packer, head->no_body);
+	pack_bool(packer, head->gzip);
+	pack_text(packer, head->bytes, head->len);
 }
 
-static void pack_body(struct packer *p, struct object *o)
+static void pack_body(struct entry_packer *packer, struct object *o)
 {
 	struct object_reader r = { 0 };
 	struct iovec iov[16];
 	size_t n;
 
-	pack_u64(p, object_length(o));
-	if (!p->at) {
-		p->len += object_length(o);
+	pack_u64(packer, object_length(o));
+	if (!packer->at) {
+		packer->len += object_length(o);
 		return;
 	}
 	object_attach(o, &r);
@@ -136,7 +136,7 @@ static void pack_body(struct packer *p, struct object *o)
 		int count = object_peek(&r, iov, sizeof iov / sizeof iov[0], SIZE_MAX, &n);
 
 		for (int i = 0; i < count; i++)
-			pack_bytes(p, iov[i].iov_base, iov[i].iov_len);
+			pack_bytes(packer, iov[i].iov_base, iov[i].iov_len);
 		object_consume(&r, n);
 	} while (n);
 	object_detach(&r);
@@ -151,36 +151,36 @@ static uint32_t entry_kind(const struct entry *e)
 	return e->part.total ? KIND_PART : KIND_RESPONSE;
 }
 
-static void pack_all(struct packer *p, const struct entry *e)
+static void pack_all(struct entry_packer *packer, const struct entry *e)
 {
-	pack_bytes(p, magic, sizeof magic);
-	pack_u32(p, ENTRY_FORMAT);
-	pack_u32(p, entry_kind(e));
-	pack_text(p, e->key, e->key_len);
-	pack_u64(p, e->generation);
-	pack_u64(p, e->since);
+	pack_bytes(packer, magic, sizeof magic);
+	pack_u32(packer, ENTRY_FORMAT);
+	pack_u32(packer, entry_kind(e));
+	pack_text(packer, e->key, e->key_len);
+	pack_u64(packer, e->generation);
+	pack_u64(packer, e->since);
 	if (e->vary) {
-		pack_word(p, e->vary);
+		pack_word(packer, e->vary);
 		return;
 	}
-	pack_freshness(p, &e->freshness);
+	pack_freshness(packer, &e->freshness);
 	if (e->part.total) {
-		pack_u64(p, e->part.first);
-		pack_u64(p, e->part.total);
+		pack_u64(packer, e->part.first);
+		pack_u64(packer, e->part.total);
 	}
 	if (e->object) {
 		struct object_report room;
 
-		pack_head(p, e->head);
-		pack_text(p, e->upstream, e->upstream_len);
-		pack_report(p, object_snapshot(e->object, &room));
-		pack_body(p, e->object);
+		pack_head(packer, e->head);
+		pack_text(packer, e->upstream, e->upstream_len);
+		pack_report(packer, object_snapshot(e->object, &room));
+		pack_body(packer, e->object);
 	}
 }
 
 char *entry_pack(const struct entry *e, size_t *len)
 {
-	struct packer p = { 0 };
+	struct entry_packer p = { 0 };
 
 	if (e->key_len >= ABSENT || e->upstream_len >= ABSENT || (e->head && e->head->len >= ABSENT))
 		return NULL;
@@ -197,22 +197,22 @@ char *entry_pack(const struct entry *e, size_t *len)
 /* Once something is not as it must be, odd is set and every further read returns zero or NULL. */
 struct unpacker { const char *at; size_t left; bool odd; };
 
-static const char *unpack_bytes(struct unpacker *u, size_t len)
+static const char *unpack_bytes(struct unpacker *unpacker, size_t len)
 {
-	const char *at = u->at;
+	const char *at = unpacker->at;
 
-	if (u->odd || len > u->left) {
-		u->odd = true;
+	if (unpacker->odd || len > unpacker->left) {
+		unpacker->odd = true;
 		return NULL;
 	}
-	u->at += len;
-	u->left -= len;
+	unpacker->at += len;
+	unpacker->left -= len;
 	return at;
 }
 
-static uint32_t unpack_u32(struct unpacker *u)
+static uint32_t unpack_u32(struct unpacker *unpacker)
 {
-	const char *at = unpack_bytes(u, sizeof(uint32_t));
+	const char *at = unpack_bytes(unpacker, sizeof(uint32_t));
 	uint32_t v = 0;
 
 	if (at)
@@ -220,9 +220,9 @@ static uint32_t unpack_u32(struct unpacker *u)
 	return le32toh(v);
 }
 
-static uint64_t unpack_u64(struct unpacker *u)
+static uint64_t unpack_u64(struct unpacker *unpacker)
 {
-	const char *at = unpack_bytes(u, sizeof(uint64_t));
+	const char *at = unpack_bytes(unpacker, sizeof(uint64_t));
 	uint64_t v = 0;
 
 	if (at)
@@ -230,29 +230,29 @@ static uint64_t unpack_u64(struct unpacker *u)
 	return le64toh(v);
 }
 
-static bool unpack_bool(struct unpacker *u)
+static bool unpack_bool(struct unpacker *unpacker)
 {
-	const char *at = unpack_bytes(u, 1);
+	const char *at = unpack_bytes(unpacker, 1);
 
-	u->odd |= at && (unsigned char)*at > 1;
+	unpacker->odd |= at && (unsigned char)*at > 1;
 	return at && *at;
 }
 
-static struct slice unpack_text(struct unpacker *u)
+static struct slice unpack_text(struct unpacker *unpacker)
 {
-	uint32_t len = unpack_u32(u);
-	const char *at = len == ABSENT ? NULL : unpack_bytes(u, len);
+	uint32_t len = unpack_u32(unpacker);
+	const char *at = len == ABSENT ? NULL : unpack_bytes(unpacker, len);
 
 	return (struct slice){ at, at ? len : 0 };
 }
 
 /* A copy that ends in NUL. */
-static char *unpack_copy(struct unpacker *u, struct slice text)
+static char *unpack_copy(struct unpacker *unpacker, struct slice text)
 {
 	char *copy = text.at ? malloc(text.len + 1) : NULL;
 
 	if (!copy) {
-		u->odd = true;
+		unpacker->odd = true;
 		return NULL;
 	}
 	memcpy(copy, text.at, text.len);
@@ -260,12 +260,12 @@ static char *unpack_copy(struct unpacker *u, struct slice text)
 	return copy;
 }
 
-static void unpack_array(struct unpacker *u, char *array, size_t cap)
+static void unpack_array(struct unpacker *unpacker, char *array, size_t cap)
 {
-	struct slice text = unpack_text(u);
+	struct slice text = unpack_text(unpacker);
 
 	if (!text.at || text.len >= cap || memchr(text.at, 0, text.len)) {
-		u->odd = true;
+		unpacker->odd = true;
 		return;
 	}
 	memcpy(array, text.at, text.len);
@@ -278,21 +278,21 @@ static bool slice_equals(struct slice s, const char *word)
 }
 
 /* The row of a table whose name comes next; an absent text stands for the row whose name is NULL. */
-static int unpack_row(struct unpacker *u, const char *(*name)(int), int rows)
+static int unpack_row(struct unpacker *unpacker, const char *(*name)(int), int rows)
 {
-	struct slice word = unpack_text(u);
+	struct slice word = unpack_text(unpacker);
 
-	for (int i = 0; i < rows && !u->odd; i++)
+	for (int i = 0; i < rows && !unpacker->odd; i++)
 		if (slice_equals(word, name(i)))
 			return i;
-	u->odd = true;
+	unpacker->odd = true;
 	return 0;
 }
 
 /* A label of the charset tables; the text returned is the table's own and static. */
-static const char *unpack_label(struct unpacker *u)
+static const char *unpack_label(struct unpacker *unpacker)
 {
-	struct slice word = unpack_text(u);
+	struct slice word = unpack_text(unpacker);
 	const struct charset_label *label;
 
 	if (!word.at)
@@ -302,7 +302,7 @@ static const char *unpack_label(struct unpacker *u)
 	label = charset_lookup(word.at, word.len);
 	if (label && slice_equals(word, label->text))
 		return label->text;
-	u->odd = true;
+	unpacker->odd = true;
 	return NULL;
 }
 
@@ -312,87 +312,88 @@ static const char *row_error(int i) { return verdict_error_name((enum verdict_er
 static const char *row_reason(int i) { return verdict_reason_name((enum verdict_reason)i); }
 static const char *row_outcome(int i) { return verdict_outcome_name((enum verdict_outcome)i); }
 
-static void unpack_verdict(struct unpacker *u, struct verdict *v)
+static void unpack_verdict(struct unpacker *unpacker, struct verdict *verdict)
 {
-	v->kind = (enum verdict_kind)unpack_row(u, kind_name, VERDICT_NONE + 1);
-	v->policy = (enum policy)unpack_row(u, row_policy, POLICY_COUNT);
-	unpack_array(u, v->path, sizeof v->path);
-	v->charset = (enum charset)unpack_row(u, row_charset, CS_COUNT);
-	v->literal = unpack_bool(u);
-	v->named = unpack_label(u);
-	unpack_array(u, v->unknown, sizeof v->unknown);
-	v->was = unpack_label(u);
-	v->feed = unpack_bool(u);
-	v->extended = unpack_bool(u);
-	v->error = (enum verdict_error)unpack_row(u, row_error, VERR_UNDECODABLE + 1);
-	v->reason = (enum verdict_reason)unpack_row(u, row_reason, VREASON_DISABLED + 1);
-	v->outcome = (enum verdict_outcome)unpack_row(u, row_outcome, OUTCOME_NONXML + 1);
+	verdict->kind = (enum verdict_kind)unpack_row(unpacker, kind_name, VERDICT_NONE + 1);
+	verdict->policy = (enum policy)unpack_row(unpacker, row_policy, POLICY_COUNT);
+	unpack_array(unpacker, verdict->path, sizeof verdict->path);
+	verdict->charset = (enum charset)unpack_row(unpacker, row_charset, CS_COUNT);
+	verdict->literal = unpack_bool(unpacker);
+	verdict->named = unpack_label(unpacker);
+	unpack_array(unpacker, verdict->unknown, sizeof verdict->unknown);
+	verdict->was = unpack_label(unpacker);
+	verdict->feed = unpack_bool(unpacker);
+	verdict->extended = unpack_bool(unpacker);
+	verdict->error = (enum verdict_error)unpack_row(unpacker, row_error, VERR_UNDECODABLE + 1);
+	verdict->reason = (enum verdict_reason)unpack_row(unpacker, row_reason, VREASON_DISABLED + 1);
+	verdict->outcome = (enum verdict_outcome)unpack_row(unpacker, row_outcome, OUTCOME_NONXML + 1);
 }
 
-static void unpack_report(struct unpacker *u, struct object_report *r)
+static void unpack_report(struct unpacker *unpacker, struct object_report *report)
 {
-	r->decided = unpack_bool(u);
-	if (r->decided)
-		unpack_verdict(u, &r->verdict);
-	r->revised = unpack_bool(u);
-	r->normalised = unpack_bool(u);
-	r->decoded = unpack_bool(u);
-	r->repairs = unpack_u64(u);
-	r->malformed = unpack_u64(u);
+	report->decided = unpack_bool(unpacker);
+	if (report->decided)
+		unpack_verdict(unpacker, &report->verdict);
+	report->revised = unpack_bool(unpacker);
+	report->normalised = unpack_bool(unpacker);
+	report->decoded = unpack_bool(unpacker);
+	report->repairs = unpack_u64(unpacker);
+	report->malformed = unpack_u64(unpacker);
 }
 
 /* The limit lies far beyond the year 9999, and sums of such times do not overflow. */
-static int64_t unpack_seconds(struct unpacker *u)
+static int64_t unpack_seconds(struct unpacker *unpacker)
 {
-	int64_t v = (int64_t)unpack_u64(u), most = INT64_C(1) << 48;
+	int64_t v = (int64_t)unpack_u64(unpacker), most = INT64_C(1) << 48;
 
-	u->odd |= v > most || v < -most;
+	unpacker->odd |= v > most || v < -most;
 	return v;
 }
 
-static void unpack_freshness(struct unpacker *u, struct freshness *f)
+static void unpack_freshness(struct unpacker *unpacker, struct freshness *freshness)
 {
-	f->response_time = unpack_seconds(u);
-	f->lifetime_s = unpack_seconds(u);
-	f->initial_age_s = unpack_seconds(u);
-	f->swr_s = unpack_u32(u);
-	f->sie_s = unpack_u32(u);
-	f->keep_s = unpack_u32(u);
-	f->flags = unpack_u32(u);
-	f->same_since = unpack_seconds(u);
+	freshness->response_time = unpack_seconds(unpacker);
+	freshness->lifetime_s = unpack_seconds(unpacker);
+	freshness->initial_age_s = unpack_seconds(unpacker);
+	freshness->swr_s = unpack_u32(unpacker);
+	freshness->sie_s = unpack_u32(unpacker);
+	freshness->keep_s = unpack_u32(unpacker);
+	freshness->flags = unpack_u32(unpacker);
+	freshness->same_since = unpack_seconds(unpacker);
 }
 
-static struct object_head *unpack_head(struct unpacker *u)
+static struct object_head *unpack_head(struct unpacker *unpacker)
 {
-	struct object_head *h = object_head_new();
+	struct object_head *head = object_head_new();
 	struct slice text;
 
-	if (!h) {
-		u->odd = true;
+	if (!head) {
+		unpacker->odd = true;
 		return NULL;
 	}
-	h->status = (int)unpack_u32(u);
-	h->content_length = (int64_t)unpack_u64(u);
-	h->no_body = unpack_bool(u);
-	h->gzip = unpack_bool(u);
-	text = unpack_text(u);
-	u->odd |= h->status < 200 || h->status > 999 || h->content_length < -1 || !head_text_valid(text, h->status) ||
-	    ((h->status == 204 || h->status == 304) && !h->no_body);
-	h->bytes = unpack_copy(u, text);
-	h->len = text.len;
-	h->etag_end = head_text_etag_end(text);
-	return h;
+	head->status = (int)unpack_u32(unpacker);
+	head->content_length = (int64_t)unpack_u64(unpacker);
+	head->no_body = unpack_bool(unpacker);
+	head->gzip = unpack_bool(unpacker);
+	text = unpack_text(unpacker);
+	unpacker->odd |= head->status < 200 || head->status > 999 || head->content_length < -1 ||
+	    !head_text_valid(text, head->status) || ((head->status == 204 || head->status == 304) && !head->no_body);
+	head->bytes = unpack_copy(unpacker, text);
+	head->len = text.len;
+	head->etag_end = head_text_etag_end(text);
+	return head;
 }
 
-static struct object *unpack_object(struct unpacker *u, struct object_head *head, const struct object_report *report)
+static struct object *unpack_object(struct unpacker *unpacker, struct object_head *head,
+    const struct object_report *report)
 {
-	uint64_t len = unpack_u64(u);
-	const char *body = len <= u->left ? unpack_bytes(u, (size_t)len) : NULL;
+	uint64_t len = unpack_u64(unpacker);
+	const char *body = len <= unpacker->left ? unpack_bytes(unpacker, (size_t)len) : NULL;
 	struct object *o;
 
 	if (!body || (head->content_length >= 0 && !head->no_body && (uint64_t)head->content_length != len) ||
 	    !(o = object_new(0))) {
-		u->odd = true;
+		unpacker->odd = true;
 		return NULL;
 	}
 	object_retain(o, UINT64_MAX);
@@ -400,35 +401,35 @@ static struct object *unpack_object(struct unpacker *u, struct object_head *head
 	object_head(o, object_head_ref(head));
 	*object_report(o) = *report;
 	if (object_append(o, body, (size_t)len))
-		u->odd = true;
+		unpacker->odd = true;
 	else
 		object_done(o);
 	return o;
 }
 
-static void unpack_response(struct unpacker *u, struct entry_parts *parts)
+static void unpack_response(struct unpacker *unpacker, struct entry_parts *parts)
 {
 	struct object_report report = { 0 };
 	struct slice upstream;
 
-	parts->head = unpack_head(u);
-	upstream = unpack_text(u);
-	parts->upstream = unpack_copy(u, upstream);
+	parts->head = unpack_head(unpacker);
+	upstream = unpack_text(unpacker);
+	parts->upstream = unpack_copy(unpacker, upstream);
 	parts->upstream_len = upstream.len;
-	unpack_report(u, &report);
-	if (!u->odd)
-		parts->object = unpack_object(u, parts->head, &report);
+	unpack_report(unpacker, &report);
+	if (!unpacker->odd)
+		parts->object = unpack_object(unpacker, parts->head, &report);
 }
 
-static void unpack_part(struct unpacker *u, struct entry_parts *parts)
+static void unpack_part(struct unpacker *unpacker, struct entry_parts *parts)
 {
-	struct content_range r = { .first = unpack_u64(u) };
+	struct content_range r = { .first = unpack_u64(unpacker) };
 
-	r.total = unpack_u64(u);
-	unpack_response(u, parts);
-	if (u->odd || !object_length(parts->object) || r.first >= r.total ||
+	r.total = unpack_u64(unpacker);
+	unpack_response(unpacker, parts);
+	if (unpacker->odd || !object_length(parts->object) || r.first >= r.total ||
 	    object_length(parts->object) > r.total - r.first) {
-		u->odd = true;
+		unpacker->odd = true;
 		return;
 	}
 	r.last = r.first + object_length(parts->object) - 1;

@@ -10,13 +10,13 @@ struct purge_marks *marks_new(void)
 
 void marks_free(struct purge_marks **mp)
 {
-	struct purge_marks *m = *mp;
+	struct purge_marks *marks = *mp;
 
-	if (!m)
+	if (!marks)
 		return;
-	for (size_t i = 0; i < m->n; i++)
-		free(m->at[i].url);
-	free(m);
+	for (size_t i = 0; i < marks->n; i++)
+		free(marks->at[i].url);
+	free(marks);
 	*mp = NULL;
 }
 
@@ -26,15 +26,15 @@ static bool is_later(uint32_t number, uint32_t than)
 	return (int32_t)(number - than) > 0;
 }
 
-static void mark_end(struct purge_marks *m, size_t i)
+static void mark_end(struct purge_marks *marks, size_t i)
 {
-	size_t slot = m->at[i].number % MARKS_DONE;
+	size_t slot = marks->at[i].number % MARKS_DONE;
 
-	m->done[slot].number = m->at[i].number;
-	m->done[slot].count = m->at[i].count;
-	free(m->at[i].url);
-	m->n--;
-	memmove(&m->at[i], &m->at[i + 1], (m->n - i) * sizeof *m->at);
+	marks->done[slot].number = marks->at[i].number;
+	marks->done[slot].count = marks->at[i].count;
+	free(marks->at[i].url);
+	marks->n--;
+	memmove(&marks->at[i], &marks->at[i + 1], (marks->n - i) * sizeof *marks->at);
 }
 
 /* Whether whatever the older mark does the newer one does too: it removes more. */
@@ -72,33 +72,33 @@ static void mark_widen(struct purge_mark *to, const struct purge_mark *other)
 
 /* Takes that mark into the new one with which it has most in common: both removed alike if there is such a mark, and by
  * the longest prefix. */
-static void marks_merge(struct purge_marks *m, struct purge_mark *new)
+static void marks_merge(struct purge_marks *marks, struct purge_mark *new)
 {
 	size_t best = 0;
 
-	for (size_t i = 1; i < m->n; i++) {
-		bool alike = m->at[i].soft == new->soft, best_alike = m->at[best].soft == new->soft;
+	for (size_t i = 1; i < marks->n; i++) {
+		bool alike = marks->at[i].soft == new->soft, best_alike = marks->at[best].soft == new->soft;
 
 		if (alike != best_alike ? alike
-		                        : shared_prefix(&m->at[i], new) > shared_prefix(&m->at[best], new))
+		                        : shared_prefix(&marks->at[i], new) > shared_prefix(&marks->at[best], new))
 			best = i;
 	}
-	mark_widen(new, &m->at[best]);
-	mark_end(m, best);
+	mark_widen(new, &marks->at[best]);
+	mark_end(marks, best);
 }
 
-static void marks_take_over(struct purge_marks *m, const struct purge_mark *new)
+static void marks_take_over(struct purge_marks *marks, const struct purge_mark *new)
 {
-	for (size_t i = m->n; i-- > 0;)
-		if (mark_includes(new, &m->at[i]))
-			mark_end(m, i);
+	for (size_t i = marks->n; i-- > 0;)
+		if (mark_includes(new, &marks->at[i]))
+			mark_end(marks, i);
 }
 
-uint32_t marks_add(struct purge_marks *m, enum store_purge what, const char *url, size_t len, bool soft, int64_t now,
-    size_t buckets)
+uint32_t marks_add(struct purge_marks *marks, enum store_purge what, const char *url, size_t len, bool soft,
+    int64_t now, size_t buckets)
 {
-	struct purge_mark new = { .number = m->number + 1, .what = what, .soft = soft, .now = now,
-		.end = m->position + buckets + 1 /* the bucket in which the sweep stands is passed once more */ };
+	struct purge_mark new = { .number = marks->number + 1, .what = what, .soft = soft, .now = now,
+		.end = marks->position + buckets + 1 /* the bucket in which the sweep stands is passed once more */ };
 
 	if (what != PURGE_ALL && (new.url = malloc(len ? len : 1)) != NULL) {
 		memcpy(new.url, url, len);
@@ -106,43 +106,43 @@ uint32_t marks_add(struct purge_marks *m, enum store_purge what, const char *url
 	} else {
 		new.what = PURGE_ALL;
 	}
-	marks_take_over(m, &new);
-	if (m->n == MARKS_MAX) {
-		marks_merge(m, &new);
-		marks_take_over(m, &new);
+	marks_take_over(marks, &new);
+	if (marks->n == MARKS_MAX) {
+		marks_merge(marks, &new);
+		marks_take_over(marks, &new);
 	}
-	m->at[m->n++] = new;
-	return m->number = new.number;
+	marks->at[marks->n++] = new;
+	return marks->number = new.number;
 }
 
-struct purge_mark *marks_next(struct purge_marks *m, uint32_t *seen, const char *key, size_t len)
+struct purge_mark *marks_next(struct purge_marks *marks, uint32_t *seen, const char *key, size_t len)
 {
-	for (size_t i = 0; i < m->n; i++) {
-		struct purge_mark *mark = &m->at[i];
+	for (size_t i = 0; i < marks->n; i++) {
+		struct purge_mark *mark = &marks->at[i];
 
 		if (is_later(mark->number, *seen) && store_purges(mark->what, mark->url, mark->len, key, len)) {
 			*seen = mark->number;
 			return mark;
 		}
 	}
-	*seen = m->number;
+	*seen = marks->number;
 	return NULL;
 }
 
-void marks_pass(struct purge_marks *m)
+void marks_pass(struct purge_marks *marks)
 {
-	m->position++;
-	while (m->n && m->at[0].end <= m->position)
-		mark_end(m, 0);
+	marks->position++;
+	while (marks->n && marks->at[0].end <= marks->position)
+		mark_end(marks, 0);
 }
 
-bool marks_are_done(const struct purge_marks *m, uint32_t number, int64_t *count)
+bool marks_are_done(const struct purge_marks *marks, uint32_t number, int64_t *count)
 {
-	for (size_t i = 0; i < m->n; i++)
-		if (m->at[i].number == number) {
-			*count = m->at[i].count;
+	for (size_t i = 0; i < marks->n; i++)
+		if (marks->at[i].number == number) {
+			*count = marks->at[i].count;
 			return false;
 		}
-	*count = m->done[number % MARKS_DONE].number == number ? m->done[number % MARKS_DONE].count : -1;
+	*count = marks->done[number % MARKS_DONE].number == number ? marks->done[number % MARKS_DONE].count : -1;
 	return true;
 }

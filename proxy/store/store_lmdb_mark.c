@@ -53,68 +53,68 @@ static bool mark_of_boot(char text[MARK_BYTES + 1])
 }
 
 /* A mark without a byte is new: nothing was written to the store under it. */
-static bool mark_is(const struct lmdb_file *f, const char *what)
+static bool mark_is(const struct lmdb_file *file, const char *what)
 {
 	char text[MARK_BYTES + 1];
 
-	mark_text(f->mark_fd, text);
+	mark_text(file->mark_fd, text);
 	return !strncmp(*text ? text : MARK_CLOSED, what, strlen(what));
 }
 
 /* Why data.mdb is to be set aside; NULL: it is not. Another process of this boot may have the store open under the same
  * mark, also where the id is not known. */
-static const char *mark_fault(const struct lmdb_file *f)
+static const char *mark_fault(const struct lmdb_file *file)
 {
 	char own[MARK_BYTES + 1];
 	bool known = mark_of_boot(own);
 
-	if (mark_is(f, MARK_CLOSED) || (mark_is(f, own) && (known || !f->alone)))
+	if (mark_is(file, MARK_CLOSED) || (mark_is(file, own) && (known || !file->alone)))
 		return NULL;
-	return mark_is(f, MARK_DAMAGED) ? "it was found damaged, or crashed utfeed"
+	return mark_is(file, MARK_DAMAGED) ? "it was found damaged, or crashed utfeed"
 	                                : "it was open when the machine went down";
 }
 
-static int mark_write(const struct lmdb_file *f, const char *text)
+static int mark_write(const struct lmdb_file *file, const char *text)
 {
 	char padded[MARK_BYTES + 2];
 	int n = snprintf(padded, sizeof padded, "%-*s\n", MARK_BYTES, text);
-	ssize_t written = pwrite(f->mark_fd, padded, (size_t)n, 0);
+	ssize_t written = pwrite(file->mark_fd, padded, (size_t)n, 0);
 
 	if (written != n)
 		return written < 0 ? errno : ENOSPC;
-	return fdatasync(f->mark_fd) ? errno : 0;
+	return fdatasync(file->mark_fd) ? errno : 0;
 }
 
-int lmdb_mark_use(struct lmdb_file *f)
+int lmdb_mark_use(struct lmdb_file *file)
 {
 	char own[MARK_BYTES + 1];
 
 	if (!mark_of_boot(own))
 		log_warn("lmdb store: %s: the machine's boot id cannot be read: if utfeed is killed, what is stored is "
-		         "lost", f->path);
-	return mark_is(f, own) ? 0 : mark_write(f, own);
+		         "lost", file->path);
+	return mark_is(file, own) ? 0 : mark_write(file, own);
 }
 
-void lmdb_mark_damaged(const struct lmdb_file *f)
+void lmdb_mark_damaged(const struct lmdb_file *file)
 {
-	int rc = mark_write(f, MARK_DAMAGED);
+	int rc = mark_write(file, MARK_DAMAGED);
 
 	if (rc)
-		log_warn("lmdb store: %s/in-use: %s", f->path, strerror(rc));
+		log_warn("lmdb store: %s/in-use: %s", file->path, strerror(rc));
 }
 
-void lmdb_mark_close(struct lmdb_file *f, bool synced)
+void lmdb_mark_close(struct lmdb_file *file, bool synced)
 {
 	char own[MARK_BYTES + 1];
 
 	mark_of_boot(own);
-	if (synced && lmdb_is_alone(f) && mark_is(f, own))
-		(void)!mark_write(f, MARK_CLOSED);
-	if (f->lock_fd >= 0)
-		close(f->lock_fd);
-	if (f->mark_fd >= 0)
-		close(f->mark_fd);
-	f->lock_fd = f->mark_fd = -1;
+	if (synced && lmdb_is_alone(file) && mark_is(file, own))
+		(void)!mark_write(file, MARK_CLOSED);
+	if (file->lock_fd >= 0)
+		close(file->lock_fd);
+	if (file->mark_fd >= 0)
+		close(file->mark_fd);
+	file->lock_fd = file->mark_fd = -1;
 }
 
 /* ---- crashes ---- */
@@ -142,30 +142,30 @@ static void watch_install(void)
 		sigaction(crashes[i], &action, &former[i]);
 }
 
-void lmdb_watch(const struct lmdb_file *f)
+void lmdb_watch(const struct lmdb_file *file)
 {
 	static pthread_once_t installed = PTHREAD_ONCE_INIT;
 
-	watched = f;
+	watched = file;
 	pthread_once(&installed, watch_install);
 }
 
 /* ---- opening ---- */
 
-bool lmdb_is_alone(const struct lmdb_file *f)
+bool lmdb_is_alone(const struct lmdb_file *file)
 {
 	struct flock first = { .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = 0, .l_len = 1 };
 
-	return !fcntl(f->lock_fd, F_SETLK, &first);
+	return !fcntl(file->lock_fd, F_SETLK, &first);
 }
 
-static int folder_open(const struct lmdb_file *f, const char *file, int *fd)
+static int folder_open(const struct lmdb_file *file, const char *part, int *fd)
 {
 	char name[4096];
 
 	if (*fd >= 0)
 		return 0;
-	if (snprintf(name, sizeof name, "%s/%s", f->path, file) >= (int)sizeof name)
+	if (snprintf(name, sizeof name, "%s/%s", file->path, part) >= (int)sizeof name)
 		return ENAMETOOLONG;
 	*fd = open(name, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 	return *fd < 0 ? errno : 0;
@@ -173,41 +173,41 @@ static int folder_open(const struct lmdb_file *f, const char *file, int *fd)
 
 /* Every page is written now: LMDB maps the file, and a page for which the file system has no room later is a SIGBUS.
  * Pages that the file has already are kept. */
-static int lock_fill(const struct lmdb_file *f)
+static int lock_fill(const struct lmdb_file *file)
 {
 	static const char zeros[LOCK_BYTES];
-	ssize_t n = pwrite(f->lock_fd, zeros, sizeof zeros, 0);
+	ssize_t n = pwrite(file->lock_fd, zeros, sizeof zeros, 0);
 
 	if (n != (ssize_t)sizeof zeros)
 		return n < 0 ? errno : ENOSPC;
-	return ftruncate(f->lock_fd, sizeof zeros) ? errno : 0;
+	return ftruncate(file->lock_fd, sizeof zeros) ? errno : 0;
 }
 
 /* The lock stays taken until LMDB, in this process, makes it a shared one. */
-int lmdb_mark_open(struct lmdb_file *f, const char **fault)
+int lmdb_mark_open(struct lmdb_file *file, const char **fault)
 {
 	int rc;
 
-	if ((rc = folder_open(f, "lock.mdb", &f->lock_fd)) || (rc = folder_open(f, "in-use", &f->mark_fd)))
+	if ((rc = folder_open(file, "lock.mdb", &file->lock_fd)) || (rc = folder_open(file, "in-use", &file->mark_fd)))
 		return rc;
-	f->alone = lmdb_is_alone(f);
-	*fault = mark_fault(f);
-	return f->alone ? lock_fill(f) : 0;
+	file->alone = lmdb_is_alone(file);
+	*fault = mark_fault(file);
+	return file->alone ? lock_fill(file) : 0;
 }
 
-int lmdb_set_aside(struct lmdb_file *f, const char *why)
+int lmdb_set_aside(struct lmdb_file *file, const char *why)
 {
 	char from[4096], to[4096];
 
-	if (snprintf(from, sizeof from, "%s/data.mdb", f->path) >= (int)sizeof from ||
-	    snprintf(to, sizeof to, "%s/data.mdb.damaged", f->path) >= (int)sizeof to)
+	if (snprintf(from, sizeof from, "%s/data.mdb", file->path) >= (int)sizeof from ||
+	    snprintf(to, sizeof to, "%s/data.mdb.damaged", file->path) >= (int)sizeof to)
 		return ENAMETOOLONG;
-	if (!f->full && !rename(from, to))
-		log_warn("lmdb store: %s: %s; it starts empty, and the former file is %s now", f->path, why, to);
+	if (!file->full && !rename(from, to))
+		log_warn("lmdb store: %s: %s; it starts empty, and the former file is %s now", file->path, why, to);
 	else if (!unlink(from))
-		log_warn("lmdb store: %s: %s; it starts empty, and the former file could not be kept", f->path, why);
+		log_warn("lmdb store: %s: %s; it starts empty, and the former file could not be kept", file->path, why);
 	else if (errno != ENOENT)
 		return errno;
-	f->counted.errors++;
+	file->counted.errors++;
 	return 0;
 }

@@ -17,16 +17,16 @@ enum { KIND_BEGIN = PURGE_ALL + 1 };   /* not a purge, but the first mark of a n
 struct mark_head { uint64_t process, asked; int64_t now; uint8_t kind, soft; };
 enum { MARK_NUMBERS = 3, MARK_HEAD_BYTES = 8 * MARK_NUMBERS + 2 };
 
-static void head_write(char *at, const struct mark_head *h)
+static void head_write(char *at, const struct mark_head *head)
 {
-	uint64_t numbers[MARK_NUMBERS] = { htobe64(h->process), htobe64(h->asked), htobe64((uint64_t)h->now) };
+	uint64_t numbers[MARK_NUMBERS] = { htobe64(head->process), htobe64(head->asked), htobe64((uint64_t)head->now) };
 
 	memcpy(at, numbers, sizeof numbers);
-	at[sizeof numbers] = (char)h->kind;
-	at[sizeof numbers + 1] = (char)h->soft;
+	at[sizeof numbers] = (char)head->kind;
+	at[sizeof numbers + 1] = (char)head->soft;
 }
 
-static bool head_read(struct mark_head *h, const MDB_val *v)
+static bool head_read(struct mark_head *head, const MDB_val *v)
 {
 	const char *at = v->mv_data;
 	uint64_t numbers[MARK_NUMBERS];
@@ -34,9 +34,9 @@ static bool head_read(struct mark_head *h, const MDB_val *v)
 	if (v->mv_size < MARK_HEAD_BYTES || v->mv_size > MARK_HEAD_BYTES + LMDB_MARK_URL)
 		return false;
 	memcpy(numbers, at, sizeof numbers);
-	*h = (struct mark_head){ be64toh(numbers[0]), be64toh(numbers[1]), (int64_t)be64toh(numbers[2]),
+	*head = (struct mark_head){ be64toh(numbers[0]), be64toh(numbers[1]), (int64_t)be64toh(numbers[2]),
 		(uint8_t)at[sizeof numbers], at[sizeof numbers + 1] != 0 };
-	return h->kind <= KIND_BEGIN;
+	return head->kind <= KIND_BEGIN;
 }
 
 static uint64_t mark_number(const MDB_val *k)
@@ -49,17 +49,17 @@ static uint64_t mark_number(const MDB_val *k)
 }
 
 /* A mark that cannot be read counts as a purge of everything. */
-static void mark_read(struct store_mark *m, struct mark_head *h, const MDB_val *k, const MDB_val *v)
+static void mark_read(struct store_mark *mark, struct mark_head *head, const MDB_val *k, const MDB_val *v)
 {
-	if (!head_read(h, v))
-		*h = (struct mark_head){ .kind = PURGE_ALL };
-	*m = (struct store_mark){ .number = mark_number(k), .what = PURGE_ALL, .soft = h->soft, .now = h->now,
+	if (!head_read(head, v))
+		*head = (struct mark_head){ .kind = PURGE_ALL };
+	*mark = (struct store_mark){ .number = mark_number(k), .what = PURGE_ALL, .soft = head->soft, .now = head->now,
 		.url = "" };
-	if (h->kind == PURGE_ALL || h->kind == KIND_BEGIN)
+	if (head->kind == PURGE_ALL || head->kind == KIND_BEGIN)
 		return;
-	m->what = (enum store_purge)h->kind;
-	m->url = (const char *)v->mv_data + MARK_HEAD_BYTES;
-	m->len = v->mv_size - MARK_HEAD_BYTES;
+	mark->what = (enum store_purge)head->kind;
+	mark->url = (const char *)v->mv_data + MARK_HEAD_BYTES;
+	mark->len = v->mv_size - MARK_HEAD_BYTES;
 }
 
 static uint64_t now_us(void)
@@ -70,9 +70,9 @@ static uint64_t now_us(void)
 	return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
 }
 
-static size_t marks_kept(const struct lmdb_file *f)
+static size_t marks_kept(const struct lmdb_file *file)
 {
-	size_t n = f->limit_bytes / MARKS_SHARE;
+	size_t n = file->limit_bytes / MARKS_SHARE;
 
 	return n < MARKS_MIN_KEPT ? MARKS_MIN_KEPT : n > MARKS_MAX_KEPT ? MARKS_MAX_KEPT : n;
 }
@@ -88,7 +88,7 @@ static int marks_drop_oldest(MDB_cursor *cursor, size_t n)
 }
 
 /* Adds a mark behind the last one. A URL that is too long is cut, and the mark covers whatever begins so. */
-static int marks_add_row(struct lmdb_file *f, MDB_txn *txn, MDB_cursor *cursor, const struct mark_head *h,
+static int marks_add_row(struct lmdb_file *file, MDB_txn *txn, MDB_cursor *cursor, const struct mark_head *head,
     const char *url, size_t len)
 {
 	char key[sizeof(uint64_t)], value[MARK_HEAD_BYTES + LMDB_MARK_URL];
@@ -102,41 +102,41 @@ static int marks_add_row(struct lmdb_file *f, MDB_txn *txn, MDB_cursor *cursor, 
 		number = mark_number(&k) + 1;
 	big = htobe64(number);
 	memcpy(key, &big, sizeof key);
-	head_write(value, h);
+	head_write(value, head);
 	memcpy(value + MARK_HEAD_BYTES, url, len);
 	k = (MDB_val){ sizeof key, key };
 	v = (MDB_val){ MARK_HEAD_BYTES + len, value };
-	return mdb_put(txn, f->marks, &k, &v, 0);
+	return mdb_put(txn, file->marks, &k, &v, 0);
 }
 
-static int marks_insert(struct lmdb_file *f, MDB_txn *txn, const struct mark_head *h, const char *url, size_t len)
+static int marks_insert(struct lmdb_file *file, MDB_txn *txn, const struct mark_head *head, const char *url, size_t len)
 {
-	size_t most = marks_kept(f) - 1;
+	size_t most = marks_kept(file) - 1;
 	MDB_cursor *cursor;
 	MDB_stat stat;
-	int rc = mdb_stat(txn, f->marks, &stat);
+	int rc = mdb_stat(txn, file->marks, &stat);
 
-	if (rc || (rc = mdb_cursor_open(txn, f->marks, &cursor)))
+	if (rc || (rc = mdb_cursor_open(txn, file->marks, &cursor)))
 		return rc;
 	if (stat.ms_entries > most)
 		rc = marks_drop_oldest(cursor, stat.ms_entries - most);
 	if (!rc)
-		rc = marks_add_row(f, txn, cursor, h, url, len);
+		rc = marks_add_row(file, txn, cursor, head, url, len);
 	mdb_cursor_close(cursor);
 	return rc;
 }
 
-int lmdb_marks_begin(struct lmdb_file *f, MDB_txn *txn)
+int lmdb_marks_begin(struct lmdb_file *file, MDB_txn *txn)
 {
-	const struct mark_head h = { .process = f->process, .kind = KIND_BEGIN };
-	int rc = mdb_drop(txn, f->marks, 0);
+	const struct mark_head h = { .process = file->process, .kind = KIND_BEGIN };
+	int rc = mdb_drop(txn, file->marks, 0);
 
-	return rc ? rc : marks_insert(f, txn, &h, "", 0);
+	return rc ? rc : marks_insert(file, txn, &h, "", 0);
 }
 
-int lmdb_marks_add(struct lmdb_file *f, MDB_txn *txn, const struct store_op *op)
+int lmdb_marks_add(struct lmdb_file *file, MDB_txn *txn, const struct store_op *op)
 {
-	struct mark_head h = { .process = f->process, .asked = op->asked, .kind = (uint8_t)op->what,
+	struct mark_head h = { .process = file->process, .asked = op->asked, .kind = (uint8_t)op->what,
 		.soft = op->soft, .now = op->now };
 	size_t len = op->what == PURGE_ALL ? 0 : op->len;
 
@@ -144,7 +144,7 @@ int lmdb_marks_add(struct lmdb_file *f, MDB_txn *txn, const struct store_op *op)
 		len = LMDB_MARK_URL;
 		h.kind = PURGE_PREFIX;
 	}
-	return marks_insert(f, txn, &h, op->key, len);
+	return marks_insert(file, txn, &h, op->key, len);
 }
 
 /* Sets the cursor behind the mark of that number. False: not all that came behind it are there any more. A fetch that
@@ -165,13 +165,13 @@ static bool marks_seek(MDB_cursor *cursor, uint64_t since, MDB_val *k, MDB_val *
 	return true;
 }
 
-int lmdb_marks_allow(struct lmdb_file *f, MDB_txn *txn, const struct entry *e, bool *allowed)
+int lmdb_marks_allow(struct lmdb_file *file, MDB_txn *txn, const struct entry *e, bool *allowed)
 {
 	struct store_mark m;
 	struct mark_head h;
 	MDB_cursor *cursor;
 	MDB_val k, v;
-	int rc = mdb_cursor_open(txn, f->marks, &cursor);
+	int rc = mdb_cursor_open(txn, file->marks, &cursor);
 
 	*allowed = false;
 	if (rc)
@@ -179,7 +179,7 @@ int lmdb_marks_allow(struct lmdb_file *f, MDB_txn *txn, const struct entry *e, b
 	*allowed = marks_seek(cursor, e->since, &k, &v, &rc);
 	while (*allowed && !rc) {
 		mark_read(&m, &h, &k, &v);
-		*allowed = h.kind == KIND_BEGIN || (h.process == f->process && h.asked <= e->asked) ||
+		*allowed = h.kind == KIND_BEGIN || (h.process == file->process && h.asked <= e->asked) ||
 		    !store_purges(m.what, m.url, m.len, e->key, e->key_len);
 		rc = mdb_cursor_get(cursor, &k, &v, MDB_NEXT);
 	}
@@ -203,11 +203,11 @@ static void marks_note(struct lmdb_news *news, uint64_t process, const MDB_val *
 	news->marks[news->n++] = m;
 }
 
-int lmdb_marks_read(struct lmdb_file *f, MDB_txn *txn, struct lmdb_news *news)
+int lmdb_marks_read(struct lmdb_file *file, MDB_txn *txn, struct lmdb_news *news)
 {
 	MDB_val k, v;
-	int rc = f->news ? mdb_cursor_renew(txn, f->news) : mdb_cursor_open(txn, f->marks, &f->news);
-	MDB_cursor *cursor = f->news;
+	int rc = file->news ? mdb_cursor_renew(txn, file->news) : mdb_cursor_open(txn, file->marks, &file->news);
+	MDB_cursor *cursor = file->news;
 
 	if (rc)
 		return rc;
@@ -217,7 +217,7 @@ int lmdb_marks_read(struct lmdb_file *f, MDB_txn *txn, struct lmdb_news *news)
 		rc = mdb_cursor_get(cursor, &k, &v, MDB_LAST);
 	news->missed &= !rc;
 	while (!rc && news->n < LMDB_NEWS) {
-		marks_note(news, f->process, &k, &v);
+		marks_note(news, file->process, &k, &v);
 		rc = mdb_cursor_get(cursor, &k, &v, MDB_NEXT);
 	}
 	news->more = !rc;

@@ -17,14 +17,14 @@ static int peers_set(int fd, short type, uint64_t at, uint64_t len)
 	return fcntl(fd, F_OFD_SETLK, &l);
 }
 
-int lmdb_peers_join(struct lmdb_file *f)
+int lmdb_peers_join(struct lmdb_file *file)
 {
 	char name[4096];
 	int fd, err;
 
-	if (f->peers_fd >= 0)
+	if (file->peers_fd >= 0)
 		return 0;
-	if (snprintf(name, sizeof name, "%s/purges", f->path) >= (int)sizeof name)
+	if (snprintf(name, sizeof name, "%s/purges", file->path) >= (int)sizeof name)
 		return ENAMETOOLONG;
 	if ((fd = open(name, O_RDWR | O_CREAT | O_CLOEXEC, 0600)) < 0)
 		return errno;
@@ -33,22 +33,22 @@ int lmdb_peers_join(struct lmdb_file *f)
 		close(fd);
 		return err;
 	}
-	f->peers_fd = fd;
+	file->peers_fd = fd;
 	return 0;
 }
 
-void lmdb_peers_tell(struct lmdb_file *f, uint64_t known)
+void lmdb_peers_tell(struct lmdb_file *file, uint64_t known)
 {
-	if (f->peers_fd < 0 || !known || peers_set(f->peers_fd, F_RDLCK, known, 1))
+	if (file->peers_fd < 0 || !known || peers_set(file->peers_fd, F_RDLCK, known, 1))
 		return;
-	peers_set(f->peers_fd, F_UNLCK, 0, known);
+	peers_set(file->peers_fd, F_UNLCK, 0, known);
 }
 
-bool lmdb_peers_know(struct lmdb_file *f, uint64_t number)
+bool lmdb_peers_know(struct lmdb_file *file, uint64_t number)
 {
 	struct flock l = { .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = (off_t)number };
 
-	if (f->peers_fd < 0)
+	if (file->peers_fd < 0)
 		return false;
-	return !number || (!fcntl(f->peers_fd, F_OFD_GETLK, &l) && l.l_type == F_UNLCK);
+	return !number || (!fcntl(file->peers_fd, F_OFD_GETLK, &l) && l.l_type == F_UNLCK);
 }

@@ -14,12 +14,13 @@ static uint64_t pending_hash(const char *key, size_t len)
 	return hash_xx64(key, end ? (size_t)(end - key) : len);
 }
 
-void pending_add(struct lmdb_pending *p, struct store_op *op)
+void pending_add(struct lmdb_pending *pending, struct store_op *op)
 {
 	bool wide = op->type == OP_PURGE && op->what != PURGE_URL;
 
-	op->number = ++p->number;
-	LIST_INSERT_HEAD(wide ? &p->wide : &p->urls[pending_hash(op->key, op->len) % PENDING_BUCKETS], op, near);
+	op->number = ++pending->number;
+	LIST_INSERT_HEAD(wide ? &pending->wide : &pending->urls[pending_hash(op->key, op->len) % PENDING_BUCKETS], op,
+	    near);
 }
 
 void pending_remove(struct store_op *op)
@@ -36,23 +37,23 @@ static bool pending_means(const struct store_op *op, const char *key, size_t len
 	return op->len == len && !memcmp(op->key, key, len);
 }
 
-static void pending_purge_list(struct lmdb_near *list, const struct store_mark *m)
+static void pending_purge_list(struct lmdb_near *list, const struct store_mark *mark)
 {
 	struct store_op *op;
 
 	LIST_FOREACH(op, list, near)
-		op->late |= op->type == OP_PUT && op->entry->since < m->number &&
-		    store_purges(m->what, m->url, m->len, op->key, op->len);
+		op->late |= op->type == OP_PUT && op->entry->since < mark->number &&
+		    store_purges(mark->what, mark->url, mark->len, op->key, op->len);
 }
 
-void pending_purge(struct lmdb_pending *p, const struct store_mark *m)
+void pending_purge(struct lmdb_pending *pending, const struct store_mark *mark)
 {
-	if (m->what == PURGE_URL) {
-		pending_purge_list(&p->urls[hash_xx64(m->url, m->len) % PENDING_BUCKETS], m);
+	if (mark->what == PURGE_URL) {
+		pending_purge_list(&pending->urls[hash_xx64(mark->url, mark->len) % PENDING_BUCKETS], mark);
 		return;
 	}
 	for (size_t i = 0; i < PENDING_BUCKETS; i++)
-		pending_purge_list(&p->urls[i], m);
+		pending_purge_list(&pending->urls[i], mark);
 }
 
 struct entry *lmdb_stale(struct entry *e, int64_t since)
@@ -65,11 +66,11 @@ struct entry *lmdb_stale(struct entry *e, int64_t since)
 	return stale;
 }
 
-enum pending_answer pending_get(const struct lmdb_pending *p, const char *key, size_t len, struct entry **entry,
+enum pending_answer pending_get(const struct lmdb_pending *pending, const char *key, size_t len, struct entry **entry,
     int64_t *stale)
 {
-	const struct store_op *near = LIST_FIRST(&p->urls[pending_hash(key, len) % PENDING_BUCKETS]),
-	                      *wide = LIST_FIRST(&p->wide), *op;
+	const struct store_op *near = LIST_FIRST(&pending->urls[pending_hash(key, len) % PENDING_BUCKETS]),
+	                      *wide = LIST_FIRST(&pending->wide), *op;
 
 	*stale = 0;
 	while (near || wide) {

@@ -39,141 +39,141 @@ static int64_t now_ms(void)
 }
 
 /* bytes 0: none stands there. */
-static int limit_get(struct lmdb_file *f, MDB_txn *txn, struct limit *l)
+static int limit_get(struct lmdb_file *file, MDB_txn *txn, struct limit *limit)
 {
 	MDB_val k = { sizeof limit_name, limit_name }, v;
-	int rc = mdb_get(txn, f->meta, &k, &v);
+	int rc = mdb_get(txn, file->meta, &k, &v);
 
-	*l = (struct limit){ 0 };
+	*limit = (struct limit){ 0 };
 	if (!rc && v.mv_size == LIMIT_BYTES) {
-		memcpy(&l->bytes, v.mv_data, sizeof l->bytes);
-		l->bytes = le64toh(l->bytes) / f->page_bytes * f->page_bytes;
-		l->shared = ((char *)v.mv_data)[sizeof l->bytes];
+		memcpy(&limit->bytes, v.mv_data, sizeof limit->bytes);
+		limit->bytes = le64toh(limit->bytes) / file->page_bytes * file->page_bytes;
+		limit->shared = ((char *)v.mv_data)[sizeof limit->bytes];
 	}
 	return rc == MDB_NOTFOUND ? 0 : rc;
 }
 
-static int limit_put(struct lmdb_file *f, MDB_txn *txn, const struct limit *l)
+static int limit_put(struct lmdb_file *file, MDB_txn *txn, const struct limit *limit)
 {
-	uint64_t bytes = htole64(l->bytes);
+	uint64_t bytes = htole64(limit->bytes);
 	char value[LIMIT_BYTES];
 	MDB_val k = { sizeof limit_name, limit_name }, v = { sizeof value, value };
 
 	memcpy(value, &bytes, sizeof bytes);
-	value[sizeof bytes] = l->shared;
-	return mdb_put(txn, f->meta, &k, &v, 0);
+	value[sizeof bytes] = limit->shared;
+	return mdb_put(txn, file->meta, &k, &v, 0);
 }
 
 /* Whether another process has the file open: it holds a lock on the first byte of lock.mdb. */
-static bool is_shared(const struct lmdb_file *f)
+static bool is_shared(const struct lmdb_file *file)
 {
 	struct flock first = { .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = 0, .l_len = 1 };
 
-	return fcntl(f->lock_fd, F_GETLK, &first) || first.l_type != F_UNLCK;
+	return fcntl(file->lock_fd, F_GETLK, &first) || first.l_type != F_UNLCK;
 }
 
 /* Whether this process may lower the limit. A transaction that it did not make shows that another process was here. */
-static bool limit_may_fall(struct lmdb_file *f, MDB_txn *txn, const struct limit *l, bool shared)
+static bool limit_may_fall(struct lmdb_file *file, MDB_txn *txn, const struct limit *limit, bool shared)
 {
-	bool disturbed = shared || mdb_txn_id(txn) > f->last_txn + 1;
+	bool disturbed = shared || mdb_txn_id(txn) > file->last_txn + 1;
 	int64_t now = now_ms();
 
-	f->last_txn = mdb_txn_id(txn);
-	if (disturbed || !f->alone_since)
-		f->alone_since = now;
-	return !shared && (!l->shared || now - f->alone_since >= LIMIT_KEPT_MS);
+	file->last_txn = mdb_txn_id(txn);
+	if (disturbed || !file->alone_since)
+		file->alone_since = now;
+	return !shared && (!limit->shared || now - file->alone_since >= LIMIT_KEPT_MS);
 }
 
 /* Reads the limit, in a write transaction, and raises or lowers it. */
-static int limit_settle(struct lmdb_file *f, MDB_txn *txn)
+static int limit_settle(struct lmdb_file *file, MDB_txn *txn)
 {
-	bool shared = is_shared(f), falls;
+	bool shared = is_shared(file), falls;
 	struct limit was, is;
-	int rc = limit_get(f, txn, &was);
+	int rc = limit_get(file, txn, &was);
 
 	if (rc)
 		return rc;
-	falls = limit_may_fall(f, txn, &was, shared);
-	is.bytes = f->option_bytes < was.bytes && !falls ? was.bytes : f->option_bytes;
-	is.shared = (was.shared && is.bytes >= was.bytes) || (shared && was.bytes && was.bytes != f->option_bytes);
-	f->limit_bytes = is.bytes;
-	return is.bytes == was.bytes && is.shared == was.shared ? 0 : limit_put(f, txn, &is);
+	falls = limit_may_fall(file, txn, &was, shared);
+	is.bytes = file->option_bytes < was.bytes && !falls ? was.bytes : file->option_bytes;
+	is.shared = (was.shared && is.bytes >= was.bytes) || (shared && was.bytes && was.bytes != file->option_bytes);
+	file->limit_bytes = is.bytes;
+	return is.bytes == was.bytes && is.shared == was.shared ? 0 : limit_put(file, txn, &is);
 }
 
-int lmdb_turn(struct lmdb_file *f, MDB_txn *txn)
+int lmdb_turn(struct lmdb_file *file, MDB_txn *txn)
 {
 	struct limit l;
-	int rc = limit_get(f, txn, &l);
+	int rc = limit_get(file, txn, &l);
 
-	return rc ? rc : limit_put(f, txn, &l);
+	return rc ? rc : limit_put(file, txn, &l);
 }
 
 /* ---- the map ---- */
 
-static size_t file_end(const struct lmdb_file *f, const MDB_envinfo *info)
+static size_t file_end(const struct lmdb_file *file, const MDB_envinfo *info)
 {
-	return (info->me_last_pgno + 1) * f->page_bytes;
+	return (info->me_last_pgno + 1) * file->page_bytes;
 }
 
 /* What the file may come to. One that is larger than the limit already, because the limit fell, gets some pages more,
  * once: LMDB has no others for the removal of what is too much. */
-static size_t file_most(struct lmdb_file *f, size_t end)
+static size_t file_most(struct lmdb_file *file, size_t end)
 {
-	if (end > f->limit_bytes && !f->most_bytes)
-		f->most_bytes = end + (SLACK_PAGES + end / f->page_bytes / SLACK_SHARE) * f->page_bytes;
-	return f->most_bytes > f->limit_bytes ? f->most_bytes : f->limit_bytes;
+	if (end > file->limit_bytes && !file->most_bytes)
+		file->most_bytes = end + (SLACK_PAGES + end / file->page_bytes / SLACK_SHARE) * file->page_bytes;
+	return file->most_bytes > file->limit_bytes ? file->most_bytes : file->limit_bytes;
 }
 
 /* Gives the map the size that the file may come to. MDB_PANIC: the file is no longer mapped. */
-static int map_fit(struct lmdb_file *f)
+static int map_fit(struct lmdb_file *file)
 {
 	MDB_envinfo info;
 	size_t end, wanted;
-	int rc = mdb_env_info(f->env, &info);
+	int rc = mdb_env_info(file->env, &info);
 	bool used;
 
 	if (rc)
 		return rc;
-	end = file_end(f, &info);
-	wanted = f->full ? end + f->spare_pages * f->page_bytes : file_most(f, end);
+	end = file_end(file, &info);
+	wanted = file->full ? end + file->spare_pages * file->page_bytes : file_most(file, end);
 	if (wanted < end)
 		wanted = end;
 	if (wanted == info.me_mapsize)
 		return 0;
-	used = lmdb_use(f);
-	rc = mdb_env_set_mapsize(f->env, wanted);
-	lmdb_unuse(f, used);
+	used = lmdb_use(file);
+	rc = mdb_env_set_mapsize(file->env, wanted);
+	lmdb_unuse(file, used);
 	return rc ? MDB_PANIC : 0;
 }
 
-int lmdb_remap(struct lmdb_file *f)
+int lmdb_remap(struct lmdb_file *file)
 {
-	return map_fit(f);
+	return map_fit(file);
 }
 
 /* One try. MDB_MAP_RESIZED: the map has to be made anew, because the file or the limit is larger. */
-static int begin_once(struct lmdb_file *f, MDB_txn **txn)
+static int begin_once(struct lmdb_file *file, MDB_txn **txn)
 {
-	size_t limit = f->limit_bytes;
-	int rc = map_fit(f);
+	size_t limit = file->limit_bytes;
+	int rc = map_fit(file);
 
-	if (rc || (rc = mdb_txn_begin(f->env, NULL, 0, txn)) || !f->read)
+	if (rc || (rc = mdb_txn_begin(file->env, NULL, 0, txn)) || !file->read)
 		return rc;                     /* while the file is being opened it may lack its tables */
-	if (!(rc = limit_settle(f, *txn)) && f->limit_bytes > limit && !f->full)
+	if (!(rc = limit_settle(file, *txn)) && file->limit_bytes > limit && !file->full)
 		rc = MDB_MAP_RESIZED;
 	if (rc)
 		mdb_txn_abort(*txn);
 	return rc;
 }
 
-int lmdb_begin(struct lmdb_file *f, MDB_txn **txn)
+int lmdb_begin(struct lmdb_file *file, MDB_txn **txn)
 {
 	int rc = MDB_MAP_RESIZED;
 
-	atomic_store(&f->waits_since, now_ms());
+	atomic_store(&file->waits_since, now_ms());
 	for (int i = 0; i < BEGIN_TRIES && rc == MDB_MAP_RESIZED; i++)
-		rc = begin_once(f, txn);
-	atomic_store(&f->waits_since, 0);
+		rc = begin_once(file, txn);
+	atomic_store(&file->waits_since, 0);
 	return rc;
 }
 
@@ -187,27 +187,27 @@ static int take_room(int fd, size_t at, size_t bytes)
 	return errno == ENOSPC || errno == EDQUOT || errno == EFBIG ? errno : 0;
 }
 
-void lmdb_reserve(struct lmdb_file *f, size_t needs)
+void lmdb_reserve(struct lmdb_file *file, size_t needs)
 {
 	MDB_envinfo info;
 	size_t end, wanted, most;
 	int fd;
 
-	f->full = 0;
-	f->spare_pages = 0;
-	if (mdb_env_info(f->env, &info) || mdb_env_get_fd(f->env, &fd))
+	file->full = 0;
+	file->spare_pages = 0;
+	if (mdb_env_info(file->env, &info) || mdb_env_get_fd(file->env, &fd))
 		return;
-	end = file_end(f, &info);
-	most = file_most(f, end);
+	end = file_end(file, &info);
+	most = file_most(file, end);
 	if (end >= most)
 		return;
-	f->spare_pages = SLACK_PAGES + info.me_last_pgno / SLACK_SHARE;
-	if (f->spare_pages > (most - end) / f->page_bytes)
-		f->spare_pages = (most - end) / f->page_bytes;
-	wanted = f->spare_pages * f->page_bytes + needs;
-	f->full = take_room(fd, end, wanted < most - end ? wanted : most - end);
-	while (f->full && f->spare_pages && take_room(fd, end, f->spare_pages * f->page_bytes))
-		f->spare_pages /= 2;
+	file->spare_pages = SLACK_PAGES + info.me_last_pgno / SLACK_SHARE;
+	if (file->spare_pages > (most - end) / file->page_bytes)
+		file->spare_pages = (most - end) / file->page_bytes;
+	wanted = file->spare_pages * file->page_bytes + needs;
+	file->full = take_room(fd, end, wanted < most - end ? wanted : most - end);
+	while (file->full && file->spare_pages && take_room(fd, end, file->spare_pages * file->page_bytes))
+		file->spare_pages /= 2;
 }
 
 /* The number of pages in LMDB's lists of free ones, each of which begins with its length. */
@@ -229,20 +229,20 @@ static int count_free(MDB_txn *txn, size_t *pages)
 	return rc == MDB_NOTFOUND ? 0 : rc;
 }
 
-int lmdb_room(struct lmdb_file *f, size_t *bytes)
+int lmdb_room(struct lmdb_file *file, size_t *bytes)
 {
-	size_t pages = f->spare_pages;
+	size_t pages = file->spare_pages;
 	MDB_txn *txn;
 	int rc;
 
 	*bytes = SIZE_MAX;
-	if (!f->full)
+	if (!file->full)
 		return 0;
 	*bytes = 0;
-	if ((rc = mdb_txn_begin(f->env, NULL, MDB_RDONLY, &txn)))
+	if ((rc = mdb_txn_begin(file->env, NULL, MDB_RDONLY, &txn)))
 		return rc == MDB_MAP_RESIZED ? 0 : rc;
 	rc = count_free(txn, &pages);
 	mdb_txn_abort(txn);
-	*bytes = pages > RESERVED_PAGES ? (pages - RESERVED_PAGES) * f->page_bytes : 0;
+	*bytes = pages > RESERVED_PAGES ? (pages - RESERVED_PAGES) * file->page_bytes : 0;
 	return rc;
 }

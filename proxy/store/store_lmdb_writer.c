@@ -19,10 +19,10 @@ enum { OPEN_AGAIN_MS = 10000, WRITE_AGAIN_MS = 1000 };
 
 static void *writer_main(void *arg);
 
-static int64_t clock_ms(struct timespec *t)
+static int64_t clock_ms(struct timespec *now)
 {
-	clock_gettime(CLOCK_MONOTONIC, t);
-	return (int64_t)t->tv_sec * 1000 + t->tv_nsec / 1000000;
+	clock_gettime(CLOCK_MONOTONIC, now);
+	return (int64_t)now->tv_sec * 1000 + now->tv_nsec / 1000000;
 }
 
 /* The time that is ms from now. */
@@ -36,73 +36,75 @@ static struct timespec clock_due(int64_t ms)
 
 struct lmdb_writer *lmdb_writer_new(const char *path, size_t map_bytes)
 {
-	struct lmdb_writer *w = calloc(1, sizeof *w);
+	struct lmdb_writer *writer = calloc(1, sizeof *writer);
 	pthread_condattr_t attr;
 
-	if (!w)
+	if (!writer)
 		return NULL;
-	TAILQ_INIT(&w->queue);
-	TAILQ_INIT(&w->back);
-	w->open_rc = OPEN_PENDING;
-	w->batch_max = LMDB_BATCH;
-	pthread_mutex_init(&w->lock, NULL);
+	TAILQ_INIT(&writer->queue);
+	TAILQ_INIT(&writer->back);
+	writer->open_rc = OPEN_PENDING;
+	writer->batch_max = LMDB_BATCH;
+	pthread_mutex_init(&writer->lock, NULL);
 	pthread_condattr_init(&attr);
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&w->news, &attr);
-	pthread_cond_init(&w->opened, &attr);
+	pthread_cond_init(&writer->news, &attr);
+	pthread_cond_init(&writer->opened, &attr);
 	pthread_condattr_destroy(&attr);
-	if (lmdb_file_init(&w->file, path, map_bytes) || pthread_create(&w->thread, NULL, writer_main, w)) {
-		w->thread = pthread_self();
-		lmdb_writer_free(&w, true);
+	if (lmdb_file_init(&writer->file, path, map_bytes) ||
+	    pthread_create(&writer->thread, NULL, writer_main, writer)) {
+		writer->thread = pthread_self();
+		lmdb_writer_free(&writer, true);
 	}
-	return w;
+	return writer;
 }
 
-int lmdb_writer_opened(struct lmdb_writer *w, int64_t wait_ms)
+int lmdb_writer_opened(struct lmdb_writer *writer, int64_t wait_ms)
 {
 	struct timespec until = clock_due(wait_ms);
 	int rc;
 
-	pthread_mutex_lock(&w->lock);
-	while (w->open_rc == OPEN_PENDING && pthread_cond_timedwait(&w->opened, &w->lock, &until) != ETIMEDOUT)
+	pthread_mutex_lock(&writer->lock);
+	while (writer->open_rc == OPEN_PENDING &&
+	    pthread_cond_timedwait(&writer->opened, &writer->lock, &until) != ETIMEDOUT)
 		;
-	rc = w->open_rc;
-	pthread_mutex_unlock(&w->lock);
+	rc = writer->open_rc;
+	pthread_mutex_unlock(&writer->lock);
 	return rc;
 }
 
-void lmdb_writer_tell(struct lmdb_writer *w)
+void lmdb_writer_tell(struct lmdb_writer *writer)
 {
-	if (w->store)
-		loop_wake(w->store->loop, w->task);
+	if (writer->store)
+		loop_wake(writer->store->loop, writer->task);
 }
 
-void lmdb_writer_attach(struct lmdb_writer *w, struct store_thread *store, struct task *task)
+void lmdb_writer_attach(struct lmdb_writer *writer, struct store_thread *store, struct task *task)
 {
-	pthread_mutex_lock(&w->lock);
-	w->store = store;
-	w->task = task;
-	lmdb_writer_tell(w);
-	pthread_mutex_unlock(&w->lock);
+	pthread_mutex_lock(&writer->lock);
+	writer->store = store;
+	writer->task = task;
+	lmdb_writer_tell(writer);
+	pthread_mutex_unlock(&writer->lock);
 }
 
-void lmdb_writer_enqueue(struct lmdb_writer *w, struct store_op *op, bool first)
+void lmdb_writer_enqueue(struct lmdb_writer *writer, struct store_op *op, bool first)
 {
 	if (first)
-		TAILQ_INSERT_HEAD(&w->queue, op, link);
+		TAILQ_INSERT_HEAD(&writer->queue, op, link);
 	else
-		TAILQ_INSERT_TAIL(&w->queue, op, link);
-	w->queued++;
-	w->queued_puts += op->type == OP_PUT;
-	w->queued_bytes += op->entry ? op->entry->bytes : 0;
+		TAILQ_INSERT_TAIL(&writer->queue, op, link);
+	writer->queued++;
+	writer->queued_puts += op->type == OP_PUT;
+	writer->queued_bytes += op->entry ? op->entry->bytes : 0;
 }
 
-void lmdb_writer_dequeue(struct lmdb_writer *w, struct store_op *op)
+void lmdb_writer_dequeue(struct lmdb_writer *writer, struct store_op *op)
 {
-	TAILQ_REMOVE(&w->queue, op, link);
-	w->queued--;
-	w->queued_puts -= op->type == OP_PUT;
-	w->queued_bytes -= op->entry ? op->entry->bytes : 0;
+	TAILQ_REMOVE(&writer->queue, op, link);
+	writer->queued--;
+	writer->queued_puts -= op->type == OP_PUT;
+	writer->queued_bytes -= op->entry ? op->entry->bytes : 0;
 }
 
 void lmdb_op_lose(struct store_op *op)
@@ -113,135 +115,136 @@ void lmdb_op_lose(struct store_op *op)
 
 /* Under the lock. Turns op into the removal of everything, which replaces all operations that wait; settlements wait
  * for it. */
-static void writer_wipe_instead(struct lmdb_writer *w, struct store_op *op)
+static void writer_wipe_instead(struct lmdb_writer *writer, struct store_op *op)
 {
 	struct store_op *covered, *next;
 
-	for (covered = TAILQ_FIRST(&w->queue); covered; covered = next) {
+	for (covered = TAILQ_FIRST(&writer->queue); covered; covered = next) {
 		next = TAILQ_NEXT(covered, link);
 		if (covered->type == OP_SETTLE)
 			continue;
-		lmdb_writer_dequeue(w, covered);
-		TAILQ_INSERT_TAIL(&w->back, covered, link);
+		lmdb_writer_dequeue(writer, covered);
+		TAILQ_INSERT_TAIL(&writer->back, covered, link);
 	}
 	entry_unref(&op->entry);
 	op->type = OP_PURGE;
 	op->what = PURGE_ALL;
 	op->soft = false;
-	lmdb_writer_tell(w);
+	lmdb_writer_tell(writer);
 }
 
 /* An entry that is too large for the file becomes a removal, too. */
-bool lmdb_writer_do(struct lmdb_writer *w, struct lmdb_pending *pending, struct store_op *op, bool lose)
+bool lmdb_writer_do(struct lmdb_writer *writer, struct lmdb_pending *pending, struct store_op *op, bool lose)
 {
 	bool wipe;
 
-	pthread_mutex_lock(&w->lock);
-	lose = op->type == OP_PUT && (lose || w->queued >= WAITING_MAX || w->queued_bytes >= WAITING_MAX_BYTES);
-	if (lose || (op->type == OP_PUT && op->entry->bytes > PIECE(w->file.option_bytes)))
+	pthread_mutex_lock(&writer->lock);
+	lose =
+	    op->type == OP_PUT && (lose || writer->queued >= WAITING_MAX || writer->queued_bytes >= WAITING_MAX_BYTES);
+	if (lose || (op->type == OP_PUT && op->entry->bytes > PIECE(writer->file.option_bytes)))
 		lmdb_op_lose(op);
-	wipe = w->queued >= REMOVALS_MAX && op->type != OP_SETTLE;
+	wipe = writer->queued >= REMOVALS_MAX && op->type != OP_SETTLE;
 	if (wipe)
-		writer_wipe_instead(w, op);
+		writer_wipe_instead(writer, op);
 	pending_add(pending, op);
-	lmdb_writer_enqueue(w, op, wipe);
-	pthread_cond_signal(&w->news);
-	pthread_mutex_unlock(&w->lock);
+	lmdb_writer_enqueue(writer, op, wipe);
+	pthread_cond_signal(&writer->news);
+	pthread_mutex_unlock(&writer->lock);
 	return lose;
 }
 
-struct store_op *lmdb_writer_back(struct lmdb_writer *w)
+struct store_op *lmdb_writer_back(struct lmdb_writer *writer)
 {
 	struct store_op *op;
 
-	pthread_mutex_lock(&w->lock);
-	if ((op = TAILQ_FIRST(&w->back)) != NULL)
-		TAILQ_REMOVE(&w->back, op, link);
-	pthread_mutex_unlock(&w->lock);
+	pthread_mutex_lock(&writer->lock);
+	if ((op = TAILQ_FIRST(&writer->back)) != NULL)
+		TAILQ_REMOVE(&writer->back, op, link);
+	pthread_mutex_unlock(&writer->lock);
 	return op;
 }
 
-struct store_stats lmdb_writer_stats(struct lmdb_writer *w)
+struct store_stats lmdb_writer_stats(struct lmdb_writer *writer)
 {
 	struct store_stats stats;
 
-	pthread_mutex_lock(&w->lock);
-	stats = w->told;
-	w->told.evictions = w->told.errors = 0;
-	pthread_mutex_unlock(&w->lock);
+	pthread_mutex_lock(&writer->lock);
+	stats = writer->told;
+	writer->told.evictions = writer->told.errors = 0;
+	pthread_mutex_unlock(&writer->lock);
 	return stats;
 }
 
-void lmdb_writer_ask(struct lmdb_writer *w, int why)
+void lmdb_writer_ask(struct lmdb_writer *writer, int why)
 {
-	pthread_mutex_lock(&w->lock);
+	pthread_mutex_lock(&writer->lock);
 	if (why == MDB_MAP_RESIZED)
-		w->remap = true;
+		writer->remap = true;
 	else
-		w->reopen = true;
-	pthread_cond_signal(&w->news);
-	pthread_mutex_unlock(&w->lock);
+		writer->reopen = true;
+	pthread_cond_signal(&writer->news);
+	pthread_mutex_unlock(&writer->lock);
 }
 
-size_t lmdb_writer_lose(struct lmdb_writer *w)
+size_t lmdb_writer_lose(struct lmdb_writer *writer)
 {
 	struct store_op *op;
 	size_t lost;
 
-	pthread_mutex_lock(&w->lock);
-	lost = w->queued_puts;
-	TAILQ_FOREACH(op, &w->queue, link)
+	pthread_mutex_lock(&writer->lock);
+	lost = writer->queued_puts;
+	TAILQ_FOREACH(op, &writer->queue, link)
 		if (op->type == OP_PUT)
 			lmdb_op_lose(op);
-	w->queued_puts = w->queued_bytes = 0;
-	pthread_mutex_unlock(&w->lock);
+	writer->queued_puts = writer->queued_bytes = 0;
+	pthread_mutex_unlock(&writer->lock);
 	return lost;
 }
 
-struct store_op *lmdb_writer_give_up(struct lmdb_writer *w)
+struct store_op *lmdb_writer_give_up(struct lmdb_writer *writer)
 {
 	struct store_op *op;
 
-	pthread_mutex_lock(&w->lock);
-	if ((op = TAILQ_FIRST(&w->queue)) != NULL)
-		lmdb_writer_dequeue(w, op);
-	pthread_mutex_unlock(&w->lock);
+	pthread_mutex_lock(&writer->lock);
+	if ((op = TAILQ_FIRST(&writer->queue)) != NULL)
+		lmdb_writer_dequeue(writer, op);
+	pthread_mutex_unlock(&writer->lock);
 	return op;
 }
 
-void lmdb_writer_stop(struct lmdb_writer *w)
+void lmdb_writer_stop(struct lmdb_writer *writer)
 {
-	pthread_mutex_lock(&w->lock);
-	w->stop = true;
-	pthread_cond_signal(&w->news);
-	pthread_mutex_unlock(&w->lock);
+	pthread_mutex_lock(&writer->lock);
+	writer->stop = true;
+	pthread_cond_signal(&writer->news);
+	pthread_mutex_unlock(&writer->lock);
 }
 
-bool lmdb_writer_ended(struct lmdb_writer *w)
+bool lmdb_writer_ended(struct lmdb_writer *writer)
 {
 	bool ended;
 
-	pthread_mutex_lock(&w->lock);
-	ended = w->ended;
-	pthread_mutex_unlock(&w->lock);
+	pthread_mutex_lock(&writer->lock);
+	ended = writer->ended;
+	pthread_mutex_unlock(&writer->lock);
 	return ended;
 }
 
-int64_t lmdb_writer_waits_ms(struct lmdb_writer *w)
+int64_t lmdb_writer_waits_ms(struct lmdb_writer *writer)
 {
 	struct timespec t;
-	int64_t since = atomic_load(&w->file.waits_since);
+	int64_t since = atomic_load(&writer->file.waits_since);
 
 	return since ? clock_ms(&t) - since : 0;
 }
 
-size_t lmdb_writer_left(struct lmdb_writer *w)
+size_t lmdb_writer_left(struct lmdb_writer *writer)
 {
 	size_t n;
 
-	pthread_mutex_lock(&w->lock);
-	n = w->queued + w->n;
-	pthread_mutex_unlock(&w->lock);
+	pthread_mutex_lock(&writer->lock);
+	n = writer->queued + writer->n;
+	pthread_mutex_unlock(&writer->lock);
 	return n;
 }
 
@@ -255,118 +258,118 @@ static void ops_free(struct store_op_list *list)
 	}
 }
 
-static void writer_destroy(struct lmdb_writer *w)
+static void writer_destroy(struct lmdb_writer *writer)
 {
-	ops_free(&w->queue);
-	ops_free(&w->back);
-	lmdb_file_free(&w->file);
-	pthread_cond_destroy(&w->news);
-	pthread_cond_destroy(&w->opened);
-	pthread_mutex_destroy(&w->lock);
-	free(w);
+	ops_free(&writer->queue);
+	ops_free(&writer->back);
+	lmdb_file_free(&writer->file);
+	pthread_cond_destroy(&writer->news);
+	pthread_cond_destroy(&writer->opened);
+	pthread_mutex_destroy(&writer->lock);
+	free(writer);
 }
 
 void lmdb_writer_free(struct lmdb_writer **wp, bool wait)
 {
-	struct lmdb_writer *w = *wp;
+	struct lmdb_writer *writer = *wp;
 	pthread_t thread;
 
 	*wp = NULL;
-	pthread_mutex_lock(&w->lock);
-	wait = wait || w->ended;
-	w->abandoned = !wait;
-	w->store = NULL;
-	thread = w->thread;
-	pthread_mutex_unlock(&w->lock);
+	pthread_mutex_lock(&writer->lock);
+	wait = wait || writer->ended;
+	writer->abandoned = !wait;
+	writer->store = NULL;
+	thread = writer->thread;
+	pthread_mutex_unlock(&writer->lock);
 	if (!wait) {
 		pthread_detach(thread);
 		return;
 	}
 	if (!pthread_equal(thread, pthread_self()))
 		pthread_join(thread, NULL);
-	writer_destroy(w);
+	writer_destroy(writer);
 }
 
 /* ---- its thread's side ---- */
 
-static void writer_set_opened(struct lmdb_writer *w, int rc)
+static void writer_set_opened(struct lmdb_writer *writer, int rc)
 {
-	pthread_mutex_lock(&w->lock);
-	if (w->open_rc == OPEN_PENDING)
-		w->open_rc = rc;
-	pthread_cond_signal(&w->opened);
-	pthread_mutex_unlock(&w->lock);
+	pthread_mutex_lock(&writer->lock);
+	if (writer->open_rc == OPEN_PENDING)
+		writer->open_rc = rc;
+	pthread_cond_signal(&writer->opened);
+	pthread_mutex_unlock(&writer->lock);
 }
 
-static int writer_open(struct lmdb_writer *w)
+static int writer_open(struct lmdb_writer *writer)
 {
-	int rc = lmdb_open(&w->file);
+	int rc = lmdb_open(&writer->file);
 
-	if (rc && !w->failing && (w->open_rc != OPEN_PENDING || !lmdb_is_misconfigured(rc)))
-		log_warn("lmdb store: %s: %s; it is not used until it can be", w->file.path, lmdb_strerror(rc));
-	else if (!rc && w->failing)
-		log_info("lmdb store: %s: it is used again", w->file.path);
-	w->failing = rc != 0;
-	writer_set_opened(w, rc);
+	if (rc && !writer->failing && (writer->open_rc != OPEN_PENDING || !lmdb_is_misconfigured(rc)))
+		log_warn("lmdb store: %s: %s; it is not used until it can be", writer->file.path, lmdb_strerror(rc));
+	else if (!rc && writer->failing)
+		log_info("lmdb store: %s: it is used again", writer->file.path);
+	writer->failing = rc != 0;
+	writer_set_opened(writer, rc);
 	if (!rc)
-		lmdb_batch_done(w);
+		lmdb_batch_done(writer);
 	return rc;
 }
 
 /* Waits for something to do, under the lock. False: the thread ends. */
-static bool writer_next(struct lmdb_writer *w, int rc)
+static bool writer_next(struct lmdb_writer *writer, int rc)
 {
-	bool open = w->file.env;
+	bool open = writer->file.env;
 	struct timespec until = clock_due(open ? WRITE_AGAIN_MS : OPEN_AGAIN_MS);
 
-	while (rc && !w->stop && pthread_cond_timedwait(&w->news, &w->lock, &until) != ETIMEDOUT)
+	while (rc && !writer->stop && pthread_cond_timedwait(&writer->news, &writer->lock, &until) != ETIMEDOUT)
 		;
-	while (open && !w->stop && !w->reopen && !w->remap && !w->queued)
-		pthread_cond_wait(&w->news, &w->lock);
-	if (w->stop && (rc || !open || !w->queued))
+	while (open && !writer->stop && !writer->reopen && !writer->remap && !writer->queued)
+		pthread_cond_wait(&writer->news, &writer->lock);
+	if (writer->stop && (rc || !open || !writer->queued))
 		return false;
 	return true;
 }
 
-static int writer_turn(struct lmdb_writer *w)
+static int writer_turn(struct lmdb_writer *writer)
 {
 	bool reopen, remap;
 
-	pthread_mutex_lock(&w->lock);
-	reopen = w->reopen;
-	remap = w->remap;
-	w->reopen = w->remap = false;
-	pthread_mutex_unlock(&w->lock);
-	if (w->file.env && reopen)
-		lmdb_close(&w->file);
-	if (!w->file.env)
-		return writer_open(w);
-	if (remap && lmdb_remap(&w->file))
-		lmdb_close(&w->file);
-	return w->file.env ? lmdb_batch_run(w) : 0;
+	pthread_mutex_lock(&writer->lock);
+	reopen = writer->reopen;
+	remap = writer->remap;
+	writer->reopen = writer->remap = false;
+	pthread_mutex_unlock(&writer->lock);
+	if (writer->file.env && reopen)
+		lmdb_close(&writer->file);
+	if (!writer->file.env)
+		return writer_open(writer);
+	if (remap && lmdb_remap(&writer->file))
+		lmdb_close(&writer->file);
+	return writer->file.env ? lmdb_batch_run(writer) : 0;
 }
 
 static void *writer_main(void *arg)
 {
-	struct lmdb_writer *w = arg;
+	struct lmdb_writer *writer = arg;
 	bool more = true, abandoned;
 	int rc;
 
-	lmdb_watch(&w->file);
-	rc = writer_open(w);
+	lmdb_watch(&writer->file);
+	rc = writer_open(writer);
 	while (more) {
-		pthread_mutex_lock(&w->lock);
-		more = writer_next(w, rc);
-		pthread_mutex_unlock(&w->lock);
-		rc = more ? writer_turn(w) : 0;
+		pthread_mutex_lock(&writer->lock);
+		more = writer_next(writer, rc);
+		pthread_mutex_unlock(&writer->lock);
+		rc = more ? writer_turn(writer) : 0;
 	}
-	lmdb_close(&w->file);
-	pthread_mutex_lock(&w->lock);
-	w->ended = true;
-	abandoned = w->abandoned;
-	lmdb_writer_tell(w);
-	pthread_mutex_unlock(&w->lock);
+	lmdb_close(&writer->file);
+	pthread_mutex_lock(&writer->lock);
+	writer->ended = true;
+	abandoned = writer->abandoned;
+	lmdb_writer_tell(writer);
+	pthread_mutex_unlock(&writer->lock);
 	if (abandoned)
-		writer_destroy(w);
+		writer_destroy(writer);
 	return NULL;
 }

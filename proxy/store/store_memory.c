@@ -50,35 +50,35 @@ struct store_memory {
 	struct store_stats stats;              /* its bytes include these tables */
 };
 
-static struct store_memory *memory_of(struct store *s)
+static struct store_memory *memory_of(struct store *store)
 {
-	return (struct store_memory *)(void *)s;
+	return (struct store_memory *)(void *)store;
 }
 
-static struct memory_node *node_of(struct eviction_node *n)
+static struct memory_node *node_of(struct eviction_node *node)
 {
-	return (struct memory_node *)(void *)n;
+	return (struct memory_node *)(void *)node;
 }
 
-static struct memory_bucket *url_bucket(struct store_memory *m, const char *key, size_t len)
+static struct memory_bucket *url_bucket(struct store_memory *memory, const char *key, size_t len)
 {
 	const char *end = memchr(key, '\n', len);
 
-	return &m->by_url[hash_sip(m->secret, key, end ? (size_t)(end - key) : len) & m->mask];
+	return &memory->by_url[hash_sip(memory->secret, key, end ? (size_t)(end - key) : len) & memory->mask];
 }
 
-static struct memory_node *memory_find(struct store_memory *m, uint64_t hash, const char *key, size_t len)
+static struct memory_node *memory_find(struct store_memory *memory, uint64_t hash, const char *key, size_t len)
 {
-	struct memory_node *n;
+	struct memory_node *node;
 
-	LIST_FOREACH(n, &m->by_key[hash & m->mask], by_key) {
-		if (n->eviction.hash != hash)
+	LIST_FOREACH(node, &memory->by_key[hash & memory->mask], by_key) {
+		if (node->eviction.hash != hash)
 			continue;
-		entry_prefetch(n->entry);
-		if (n->entry->key_len != len || memcmp(n->entry->key, key, len) != 0)
+		entry_prefetch(node->entry);
+		if (node->entry->key_len != len || memcmp(node->entry->key, key, len) != 0)
 			continue;
-		entry_prefetch_object(n->entry);
-		return n;
+		entry_prefetch_object(node->entry);
+		return node;
 	}
 	return NULL;
 }
@@ -109,221 +109,222 @@ static size_t memory_body_bytes(const struct entry *e)
 	return bytes;
 }
 
-static size_t memory_bytes(struct memory_node *n)
+static size_t memory_bytes(struct memory_node *node)
 {
-	return n->entry->bytes + memory_gzip_bytes(n->entry) + heap_bytes(n);
+	return node->entry->bytes + memory_gzip_bytes(node->entry) + heap_bytes(node);
 }
 
-static void memory_count(struct store_memory *m, struct memory_node *n)
+static void memory_count(struct store_memory *memory, struct memory_node *node)
 {
-	n->eviction.bytes = memory_bytes(n);
-	m->stats.bytes += n->eviction.bytes;
-	n->body = memory_body_bytes(n->entry);
-	bodies_counted(n->body);
+	node->eviction.bytes = memory_bytes(node);
+	memory->stats.bytes += node->eviction.bytes;
+	node->body = memory_body_bytes(node->entry);
+	bodies_counted(node->body);
 }
 
-static void memory_uncount(struct store_memory *m, struct memory_node *n)
+static void memory_uncount(struct store_memory *memory, struct memory_node *node)
 {
-	m->stats.bytes -= n->eviction.bytes;
-	bodies_uncounted(n->body);
+	memory->stats.bytes -= node->eviction.bytes;
+	bodies_uncounted(node->body);
 }
 
 /* Takes a node that has left the queues out of the tables and lists it as dead: dead nodes are freed after the lock is
  * released. */
-static void memory_unlink(struct store_memory *m, struct memory_node *n, struct eviction_list *dead)
+static void memory_unlink(struct store_memory *memory, struct memory_node *node, struct eviction_list *dead)
 {
-	LIST_REMOVE(n, by_key);
-	LIST_REMOVE(n, by_url);
-	m->stats.entries--;
-	memory_uncount(m, n);
-	TAILQ_INSERT_TAIL(dead, &n->eviction, link);
+	LIST_REMOVE(node, by_key);
+	LIST_REMOVE(node, by_url);
+	memory->stats.entries--;
+	memory_uncount(memory, node);
+	TAILQ_INSERT_TAIL(dead, &node->eviction, link);
 }
 
-static void memory_drop(struct store_memory *m, struct memory_node *n, struct eviction_list *dead)
+static void memory_drop(struct store_memory *memory, struct memory_node *node, struct eviction_list *dead)
 {
-	eviction_remove(&m->eviction, &n->eviction);
-	memory_unlink(m, n, dead);
+	eviction_remove(&memory->eviction, &node->eviction);
+	memory_unlink(memory, node, dead);
 }
 
 static void memory_free_dead(struct eviction_list *dead)
 {
-	struct eviction_node *e;
+	struct eviction_node *node;
 
-	while ((e = TAILQ_FIRST(dead)) != NULL) {
-		TAILQ_REMOVE(dead, e, link);
-		entry_unref(&node_of(e)->entry);
-		heap_give(node_of(e));
+	while ((node = TAILQ_FIRST(dead)) != NULL) {
+		TAILQ_REMOVE(dead, node, link);
+		entry_unref(&node_of(node)->entry);
+		heap_give(node_of(node));
 	}
 }
 
 /* Memory that is scattered between entries counts, too; but to make an entry leave frees it only once its neighbours
  * have left as well, so that few leave for it at a time. */
-static void memory_make_room(struct store_memory *m, size_t bytes, struct eviction_list *dead)
+static void memory_make_room(struct store_memory *memory, size_t bytes, struct eviction_list *dead)
 {
 	size_t scattered = heap_scattered();
 	struct eviction_node *victim;
 
-	for (unsigned n = 0; (victim = eviction_victim(&m->eviction,
-	    m->stats.bytes + bytes + (n < SCATTERED_NODES ? scattered : 0))) != NULL; n++) {
-		memory_unlink(m, node_of(victim), dead);
-		m->stats.evictions++;
+	for (unsigned n = 0; (victim = eviction_victim(&memory->eviction,
+	    memory->stats.bytes + bytes + (n < SCATTERED_NODES ? scattered : 0))) != NULL; n++) {
+		memory_unlink(memory, node_of(victim), dead);
+		memory->stats.evictions++;
 	}
 }
 
 /* Puts a stale copy in the entry's place; without memory for it the entry is dropped: false. */
-static bool memory_expire(struct store_memory *m, struct memory_node *n, int64_t now, struct eviction_list *dead)
+static bool memory_expire(struct store_memory *memory, struct memory_node *node, int64_t now,
+    struct eviction_list *dead)
 {
-	struct entry *old = n->entry, *stale = entry_expired(old, now);
+	struct entry *old = node->entry, *stale = entry_expired(old, now);
 
 	if (!stale) {
-		memory_drop(m, n, dead);
+		memory_drop(memory, node, dead);
 		return false;
 	}
-	eviction_remove(&m->eviction, &n->eviction);
-	memory_uncount(m, n);
-	n->entry = stale;
-	memory_count(m, n);
-	eviction_restore(&m->eviction, &n->eviction);
+	eviction_remove(&memory->eviction, &node->eviction);
+	memory_uncount(memory, node);
+	node->entry = stale;
+	memory_count(memory, node);
+	eviction_restore(&memory->eviction, &node->eviction);
 	entry_unref(&old);
 	return true;
 }
 
 /* Carries a purge out on one entry that it covers. False: the entry is gone. */
-static bool memory_purge_one(struct store_memory *m, struct memory_node *n, bool soft, int64_t now, int64_t *count,
-    struct eviction_list *dead)
+static bool memory_purge_one(struct store_memory *memory, struct memory_node *node, bool soft, int64_t now,
+    int64_t *count, struct eviction_list *dead)
 {
-	if (soft && !n->entry->object)
+	if (soft && !node->entry->object)
 		return true;
-	*count += n->entry->object != NULL;
+	*count += node->entry->object != NULL;
 	if (soft)
-		return memory_expire(m, n, now, dead);
-	memory_drop(m, n, dead);
+		return memory_expire(memory, node, now, dead);
+	memory_drop(memory, node, dead);
 	return false;
 }
 
 /* Carries out what marks say of an entry that has not seen all of them. NULL: the entry is gone. */
-static __attribute__((noinline)) struct memory_node *memory_judge(struct store_memory *m, struct memory_node *n,
+static __attribute__((noinline)) struct memory_node *memory_judge(struct store_memory *memory, struct memory_node *node,
     struct eviction_list *dead)
 {
 	struct purge_mark *mark;
 
-	while ((mark = marks_next(m->marks, &n->eviction.seen, n->entry->key, n->entry->key_len)) != NULL)
-		if (!memory_purge_one(m, n, mark->soft, mark->now, &mark->count, dead))
+	while ((mark = marks_next(memory->marks, &node->eviction.seen, node->entry->key, node->entry->key_len)) != NULL)
+		if (!memory_purge_one(memory, node, mark->soft, mark->now, &mark->count, dead))
 			return NULL;
-	return n;
+	return node;
 }
 
 /* The entry, unless a purge covers it. */
-static struct memory_node *memory_seek(struct store_memory *m, uint64_t hash, const char *key, size_t len)
+static struct memory_node *memory_seek(struct store_memory *memory, uint64_t hash, const char *key, size_t len)
 {
-	struct memory_node *n = memory_find(m, hash, key, len);
+	struct memory_node *node = memory_find(memory, hash, key, len);
 
-	return n && n->eviction.seen != m->marks->number ? memory_judge(m, n, &m->dead) : n;
+	return node && node->eviction.seen != memory->marks->number ? memory_judge(memory, node, &memory->dead) : node;
 }
 
-static enum store_result memory_get(struct store *s, const char *key, size_t len, struct entry **entry,
-    struct store_wait *w)
+static enum store_result memory_get(struct store *store, const char *key, size_t len, struct entry **entry,
+    struct store_wait *wait)
 {
-	struct store_memory *m = memory_of(s);
-	uint64_t hash = hash_sip(m->secret, key, len);
-	struct memory_node *n;
+	struct store_memory *memory = memory_of(store);
+	uint64_t hash = hash_sip(memory->secret, key, len);
+	struct memory_node *node;
 
-	(void)w;
-	pthread_mutex_lock(&m->lock);
-	if ((n = memory_seek(m, hash, key, len)) != NULL) {
-		*entry = entry_ref(n->entry);
-		eviction_hit(&n->eviction);
-		m->stats.hits++;
+	(void)wait;
+	pthread_mutex_lock(&memory->lock);
+	if ((node = memory_seek(memory, hash, key, len)) != NULL) {
+		*entry = entry_ref(node->entry);
+		eviction_hit(&node->eviction);
+		memory->stats.hits++;
 	} else {
-		m->stats.misses++;
+		memory->stats.misses++;
 	}
-	pthread_mutex_unlock(&m->lock);
-	return n ? STORE_FOUND : STORE_MISSING;
+	pthread_mutex_unlock(&memory->lock);
+	return node ? STORE_FOUND : STORE_MISSING;
 }
 
-struct entry *store_memory_peek(struct store *s, const char *key, size_t len)
+struct entry *store_memory_peek(struct store *store, const char *key, size_t len)
 {
-	struct store_memory *m = memory_of(s);
-	struct memory_node *n;
+	struct store_memory *memory = memory_of(store);
+	struct memory_node *node;
 	struct entry *e;
 
-	pthread_mutex_lock(&m->lock);
-	n = memory_seek(m, hash_sip(m->secret, key, len), key, len);
-	e = n ? entry_ref(n->entry) : NULL;
-	pthread_mutex_unlock(&m->lock);
+	pthread_mutex_lock(&memory->lock);
+	node = memory_seek(memory, hash_sip(memory->secret, key, len), key, len);
+	e = node ? entry_ref(node->entry) : NULL;
+	pthread_mutex_unlock(&memory->lock);
 	return e;
 }
 
-static void memory_cancel(struct store *s, struct store_wait *w)
+static void memory_cancel(struct store *store, struct store_wait *wait)
 {
-	(void)s, (void)w;
+	(void)store, (void)wait;
 }
 
 /* The new entry inherits the queue and the hits of the one it replaces. */
-static void memory_insert(struct store_memory *m, struct memory_node *n, struct eviction_list *dead)
+static void memory_insert(struct store_memory *memory, struct memory_node *node, struct eviction_list *dead)
 {
-	struct memory_node *old = memory_seek(m, n->eviction.hash, n->entry->key, n->entry->key_len);
+	struct memory_node *old = memory_seek(memory, node->eviction.hash, node->entry->key, node->entry->key_len);
 
 	if (old) {
-		n->eviction.main = old->eviction.main;
-		n->eviction.hits = old->eviction.hits;
-		memory_drop(m, old, dead);
+		node->eviction.main = old->eviction.main;
+		node->eviction.hits = old->eviction.hits;
+		memory_drop(memory, old, dead);
 	}
-	memory_make_room(m, memory_bytes(n), dead);
-	memory_count(m, n);
-	n->eviction.seen = m->marks->number;
+	memory_make_room(memory, memory_bytes(node), dead);
+	memory_count(memory, node);
+	node->eviction.seen = memory->marks->number;
 	if (old)
-		eviction_restore(&m->eviction, &n->eviction);
+		eviction_restore(&memory->eviction, &node->eviction);
 	else
-		eviction_insert(&m->eviction, &n->eviction);
-	LIST_INSERT_HEAD(&m->by_key[n->eviction.hash & m->mask], n, by_key);
-	LIST_INSERT_HEAD(url_bucket(m, n->entry->key, n->entry->key_len), n, by_url);
-	m->stats.entries++;
+		eviction_insert(&memory->eviction, &node->eviction);
+	LIST_INSERT_HEAD(&memory->by_key[node->eviction.hash & memory->mask], node, by_key);
+	LIST_INSERT_HEAD(url_bucket(memory, node->entry->key, node->entry->key_len), node, by_url);
+	memory->stats.entries++;
 }
 
-static void memory_remove(struct store *s, const char *key, size_t len)
+static void memory_remove(struct store *store, const char *key, size_t len)
 {
-	struct store_memory *m = memory_of(s);
-	uint64_t hash = hash_sip(m->secret, key, len);
+	struct store_memory *memory = memory_of(store);
+	uint64_t hash = hash_sip(memory->secret, key, len);
 	struct eviction_list dead = TAILQ_HEAD_INITIALIZER(dead);
-	struct memory_node *n;
+	struct memory_node *node;
 
-	pthread_mutex_lock(&m->lock);
-	if ((n = memory_find(m, hash, key, len)) != NULL)
-		memory_drop(m, n, &dead);
-	pthread_mutex_unlock(&m->lock);
+	pthread_mutex_lock(&memory->lock);
+	if ((node = memory_find(memory, hash, key, len)) != NULL)
+		memory_drop(memory, node, &dead);
+	pthread_mutex_unlock(&memory->lock);
 	memory_free_dead(&dead);
 }
 
 /* Releases the lock, then frees the dead nodes. */
-static void memory_unlock(struct store_memory *m, struct eviction_list *dead)
+static void memory_unlock(struct store_memory *memory, struct eviction_list *dead)
 {
-	pthread_mutex_unlock(&m->lock);
+	pthread_mutex_unlock(&memory->lock);
 	memory_free_dead(dead);
 }
 
 /* An entry that cannot be stored still removes the one it would have replaced. */
-static void memory_put(struct store *s, struct entry *e)
+static void memory_put(struct store *store, struct entry *e)
 {
-	struct store_memory *m = memory_of(s);
+	struct store_memory *memory = memory_of(store);
 	struct eviction_list dead = TAILQ_HEAD_INITIALIZER(dead);
-	bool fits = e->bytes <= m->max_entry && e->bytes + memory_gzip_bytes(e) <= m->room;
-	struct memory_node *n = fits ? heap_take_zeroed(HEAP_KEPT, sizeof *n) : NULL;
+	bool fits = e->bytes <= memory->max_entry && e->bytes + memory_gzip_bytes(e) <= memory->room;
+	struct memory_node *node = fits ? heap_take_zeroed(HEAP_KEPT, sizeof *node) : NULL;
 
-	if (!n) {
-		memory_remove(s, e->key, e->key_len);
+	if (!node) {
+		memory_remove(store, e->key, e->key_len);
 		return;
 	}
-	n->entry = entry_ref(e);
-	n->eviction.hash = hash_sip(m->secret, e->key, e->key_len);
-	pthread_mutex_lock(&m->lock);
-	memory_insert(m, n, &dead);
-	memory_unlock(m, &dead);
+	node->entry = entry_ref(e);
+	node->eviction.hash = hash_sip(memory->secret, e->key, e->key_len);
+	pthread_mutex_lock(&memory->lock);
+	memory_insert(memory, node, &dead);
+	memory_unlock(memory, &dead);
 }
 
-static size_t memory_making_max(const struct store_memory *m)
+static size_t memory_making_max(const struct store_memory *memory)
 {
-	size_t share = m->room / RESERVE_SHARE, both = share > BODIES_LOOSE_MAX / 2 ? share : BODIES_LOOSE_MAX / 2,
+	size_t share = memory->room / RESERVE_SHARE, both = share > BODIES_LOOSE_MAX / 2 ? share : BODIES_LOOSE_MAX / 2,
 	       loose = bodies_loose();
 	size_t left = both > loose ? both - loose : 0;
 
@@ -331,218 +332,219 @@ static size_t memory_making_max(const struct store_memory *m)
 }
 
 /* A single body may reserve all the room, since it could be stored, too. */
-bool store_memory_reserve(struct store *s, size_t had, size_t wants)
+bool store_memory_reserve(struct store *store, size_t had, size_t wants)
 {
-	struct store_memory *m = memory_of(s);
+	struct store_memory *memory = memory_of(store);
 	struct eviction_list dead = TAILQ_HEAD_INITIALIZER(dead);
 	size_t others;
 	bool room;
 
-	pthread_mutex_lock(&m->lock);
-	others = m->reserved - had;
-	if ((room = others + wants <= (others ? memory_making_max(m) : m->room))) {
-		m->stats.bytes -= had;
-		memory_make_room(m, wants, &dead);
-		m->stats.bytes += wants;
+	pthread_mutex_lock(&memory->lock);
+	others = memory->reserved - had;
+	if ((room = others + wants <= (others ? memory_making_max(memory) : memory->room))) {
+		memory->stats.bytes -= had;
+		memory_make_room(memory, wants, &dead);
+		memory->stats.bytes += wants;
 		bodies_counted(wants - had);
-		m->reserved = others + wants;
+		memory->reserved = others + wants;
 	}
-	memory_unlock(m, &dead);
+	memory_unlock(memory, &dead);
 	return room;
 }
 
-void store_memory_release(struct store *s, size_t had)
+void store_memory_release(struct store *store, size_t had)
 {
-	struct store_memory *m = memory_of(s);
+	struct store_memory *memory = memory_of(store);
 
-	pthread_mutex_lock(&m->lock);
-	m->reserved -= had;
-	m->stats.bytes -= had;
+	pthread_mutex_lock(&memory->lock);
+	memory->reserved -= had;
+	memory->stats.bytes -= had;
 	bodies_uncounted(had);
-	pthread_mutex_unlock(&m->lock);
+	pthread_mutex_unlock(&memory->lock);
 }
 
 /* The entry leaves its queue and comes back with the gzip form counted. */
-bool store_memory_keep_gzip(struct store *s, const char *key, size_t len, struct object *body,
+bool store_memory_keep_gzip(struct store *store, const char *key, size_t len, struct object *body,
     const struct object *form)
 {
-	struct store_memory *m = memory_of(s);
+	struct store_memory *memory = memory_of(store);
 	struct eviction_list dead = TAILQ_HEAD_INITIALIZER(dead);
 	size_t more = entry_gzip_bytes(form);
-	struct memory_node *n;
+	struct memory_node *node;
 
-	pthread_mutex_lock(&m->lock);
-	n = memory_seek(m, hash_sip(m->secret, key, len), key, len);
-	if (n && (n->entry->object != body || n->entry->bytes + more > m->room))
-		n = NULL;
-	if (n) {
-		eviction_remove(&m->eviction, &n->eviction);
-		memory_uncount(m, n);
-		memory_make_room(m, memory_bytes(n) + more, &dead);
+	pthread_mutex_lock(&memory->lock);
+	node = memory_seek(memory, hash_sip(memory->secret, key, len), key, len);
+	if (node && (node->entry->object != body || node->entry->bytes + more > memory->room))
+		node = NULL;
+	if (node) {
+		eviction_remove(&memory->eviction, &node->eviction);
+		memory_uncount(memory, node);
+		memory_make_room(memory, memory_bytes(node) + more, &dead);
 		object_gzip_end(body, OBJECT_GZIP_KEPT);
-		memory_count(m, n);
-		eviction_restore(&m->eviction, &n->eviction);
+		memory_count(memory, node);
+		eviction_restore(&memory->eviction, &node->eviction);
 	}
-	memory_unlock(m, &dead);
-	return n;
+	memory_unlock(memory, &dead);
+	return node;
 }
 
 /* ---- purging ---- */
 
 /* Whether a bucket has so few entries that a purge of one URL looks at all of them at once. */
-static bool bucket_is_short(const struct memory_bucket *b)
+static bool bucket_is_short(const struct memory_bucket *bucket)
 {
-	const struct memory_node *n = LIST_FIRST(b);
+	const struct memory_node *node = LIST_FIRST(bucket);
 	int left = URL_NODES;
 
-	for (; n && left; left--)
-		n = LIST_NEXT(n, by_url);
-	return !n;
+	for (; node && left; left--)
+		node = LIST_NEXT(node, by_url);
+	return !node;
 }
 
 /* Under the lock. */
-static int64_t memory_purge_url(struct store_memory *m, const char *url, size_t len, bool soft, int64_t now,
+static int64_t memory_purge_url(struct store_memory *memory, const char *url, size_t len, bool soft, int64_t now,
     struct eviction_list *dead)
 {
-	struct memory_node *n, *next;
+	struct memory_node *node, *next;
 	int64_t count = 0;
 
-	for (n = LIST_FIRST(url_bucket(m, url, len)); n; n = next) {
-		next = LIST_NEXT(n, by_url);
-		if (n->entry && (n->eviction.seen == m->marks->number || memory_judge(m, n, dead)) &&
-		    store_purges(PURGE_URL, url, len, n->entry->key, n->entry->key_len))
-			memory_purge_one(m, n, soft, now, &count, dead);
+	for (node = LIST_FIRST(url_bucket(memory, url, len)); node; node = next) {
+		next = LIST_NEXT(node, by_url);
+		if (node->entry && (node->eviction.seen == memory->marks->number || memory_judge(memory, node, dead)) &&
+		    store_purges(PURGE_URL, url, len, node->entry->key, node->entry->key_len))
+			memory_purge_one(memory, node, soft, now, &count, dead);
 	}
 	return count;
 }
 
-int64_t store_memory_purge(struct store *s, enum store_purge what, const char *url, size_t len, bool soft, int64_t now,
-    uint32_t *number)
+int64_t store_memory_purge(struct store *store, enum store_purge what, const char *url, size_t len, bool soft,
+    int64_t now, uint32_t *number)
 {
 	struct eviction_list dead = TAILQ_HEAD_INITIALIZER(dead);
-	struct store_memory *m = memory_of(s);
+	struct store_memory *memory = memory_of(store);
 	int64_t count = -1;
 
-	pthread_mutex_lock(&m->lock);
-	if (what == PURGE_URL && bucket_is_short(url_bucket(m, url, len)))
-		count = memory_purge_url(m, url, len, soft, now, &dead);
+	pthread_mutex_lock(&memory->lock);
+	if (what == PURGE_URL && bucket_is_short(url_bucket(memory, url, len)))
+		count = memory_purge_url(memory, url, len, soft, now, &dead);
 	else
-		*number = marks_add(m->marks, what, url, len, soft, now, m->mask + 1);
-	memory_unlock(m, &dead);
+		*number = marks_add(memory->marks, what, url, len, soft, now, memory->mask + 1);
+	memory_unlock(memory, &dead);
 	return count;
 }
 
-bool store_memory_purged(struct store *s, uint32_t number, int64_t *count)
+bool store_memory_purged(struct store *store, uint32_t number, int64_t *count)
 {
-	struct store_memory *m = memory_of(s);
+	struct store_memory *memory = memory_of(store);
 	bool done;
 
-	pthread_mutex_lock(&m->lock);
-	done = marks_are_done(m->marks, number, count);
-	pthread_mutex_unlock(&m->lock);
+	pthread_mutex_lock(&memory->lock);
+	done = marks_are_done(memory->marks, number, count);
+	pthread_mutex_unlock(&memory->lock);
 	return done;
 }
 
 /* Takes up the sweep where it stands: the next entry of the present bucket. */
-static struct memory_node *sweep_resume(struct store_memory *m)
+static struct memory_node *sweep_resume(struct store_memory *memory)
 {
-	struct memory_node *n, *here = &m->sweeps_here;
+	struct memory_node *node, *here = &memory->sweeps_here;
 
 	if (!here->by_url.le_prev)
-		return LIST_FIRST(&m->by_url[m->sweeps_at]);
-	n = LIST_NEXT(here, by_url);
+		return LIST_FIRST(&memory->by_url[memory->sweeps_at]);
+	node = LIST_NEXT(here, by_url);
 	LIST_REMOVE(here, by_url);
 	here->by_url.le_prev = NULL;
-	return n;
+	return node;
 }
 
 /* The sweep has come to a bucket's end: it goes to the next bucket. */
-static struct memory_node *sweep_next_bucket(struct store_memory *m)
+static struct memory_node *sweep_next_bucket(struct store_memory *memory)
 {
-	marks_pass(m->marks);
-	m->sweeps_at = (m->sweeps_at + 1) & m->mask;
-	return LIST_FIRST(&m->by_url[m->sweeps_at]);
+	marks_pass(memory->marks);
+	memory->sweeps_at = (memory->sweeps_at + 1) & memory->mask;
+	return LIST_FIRST(&memory->by_url[memory->sweeps_at]);
 }
 
 /* Under the lock. */
-static void sweep_hold(struct store_memory *m, struct eviction_list *dead)
+static void sweep_hold(struct store_memory *memory, struct eviction_list *dead)
 {
-	struct memory_node *n = sweep_resume(m), *next;
+	struct memory_node *node = sweep_resume(memory), *next;
 	int nodes = SWEEP_NODES, buckets = SWEEP_BUCKETS;
 
-	while (m->marks->n && nodes && buckets) {
-		if (!n) {
-			n = sweep_next_bucket(m);
+	while (memory->marks->n && nodes && buckets) {
+		if (!node) {
+			node = sweep_next_bucket(memory);
 			buckets--;
 			continue;
 		}
-		next = LIST_NEXT(n, by_url);
-		if (n->eviction.seen != m->marks->number)
-			memory_judge(m, n, dead);
-		n = next;
+		next = LIST_NEXT(node, by_url);
+		if (node->eviction.seen != memory->marks->number)
+			memory_judge(memory, node, dead);
+		node = next;
 		nodes--;
 	}
-	if (!n && m->marks->n)
-		n = sweep_next_bucket(m);
-	if (n && n != LIST_FIRST(&m->by_url[m->sweeps_at]))
-		LIST_INSERT_BEFORE(n, &m->sweeps_here, by_url);
+	if (!node && memory->marks->n)
+		node = sweep_next_bucket(memory);
+	if (node && node != LIST_FIRST(&memory->by_url[memory->sweeps_at]))
+		LIST_INSERT_BEFORE(node, &memory->sweeps_here, by_url);
 }
 
-bool store_memory_sweep(struct store *s)
+bool store_memory_sweep(struct store *store)
 {
-	struct store_memory *m = memory_of(s);
+	struct store_memory *memory = memory_of(store);
 	struct eviction_list dead = TAILQ_HEAD_INITIALIZER(dead);
 	bool more;
 
-	pthread_mutex_lock(&m->lock);
-	sweep_hold(m, &dead);
-	TAILQ_CONCAT(&dead, &m->dead, link);
-	more = m->marks->n;
-	memory_unlock(m, &dead);
+	pthread_mutex_lock(&memory->lock);
+	sweep_hold(memory, &dead);
+	TAILQ_CONCAT(&dead, &memory->dead, link);
+	more = memory->marks->n;
+	memory_unlock(memory, &dead);
 	return more;
 }
 
 /* The whole sweep in one go is for who has no loop, as tests and the end of the store. */
-static int64_t memory_purge(struct store *s, enum store_purge what, const char *url, size_t len, bool soft, int64_t now)
+static int64_t memory_purge(struct store *store, enum store_purge what, const char *url, size_t len, bool soft,
+    int64_t now)
 {
 	uint32_t number;
-	int64_t count = store_memory_purge(s, what, url, len, soft, now, &number);
+	int64_t count = store_memory_purge(store, what, url, len, soft, now, &number);
 
 	if (count < 0) {
-		while (store_memory_sweep(s))
+		while (store_memory_sweep(store))
 			;
-		store_memory_purged(s, number, &count);
+		store_memory_purged(store, number, &count);
 	}
 	return count;
 }
 
-static bool memory_settle(struct store *s, struct store_wait *w)
+static bool memory_settle(struct store *store, struct store_wait *wait)
 {
-	(void)s, (void)w;
+	(void)store, (void)wait;
 	return false;
 }
 
-static void memory_tell_stats(struct store *s, struct store_stats *stats)
+static void memory_tell_stats(struct store *store, struct store_stats *stats)
 {
-	struct store_memory *m = memory_of(s);
+	struct store_memory *memory = memory_of(store);
 
-	pthread_mutex_lock(&m->lock);
-	*stats = m->stats;
-	pthread_mutex_unlock(&m->lock);
+	pthread_mutex_lock(&memory->lock);
+	*stats = memory->stats;
+	pthread_mutex_unlock(&memory->lock);
 }
 
-static void memory_free(struct store *s)
+static void memory_free(struct store *store)
 {
-	struct store_memory *m = memory_of(s);
+	struct store_memory *memory = memory_of(store);
 
-	memory_purge(s, PURGE_ALL, "", 0, false, 0);
-	memory_free_dead(&m->dead);
-	marks_free(&m->marks);
-	eviction_destroy(&m->eviction);
-	free(m->by_key);
-	free(m->by_url);
-	pthread_mutex_destroy(&m->lock);
-	free(m);
+	memory_purge(store, PURGE_ALL, "", 0, false, 0);
+	memory_free_dead(&memory->dead);
+	marks_free(&memory->marks);
+	eviction_destroy(&memory->eviction);
+	free(memory->by_key);
+	free(memory->by_url);
+	pthread_mutex_destroy(&memory->lock);
+	free(memory);
 }
 
 static const struct store_ops memory_ops = {
@@ -552,33 +554,34 @@ static const struct store_ops memory_ops = {
 
 struct store *store_memory_new(size_t budget, size_t max_entry)
 {
-	struct store_memory *m = calloc(1, sizeof *m);
+	struct store_memory *memory = calloc(1, sizeof *memory);
 	size_t buckets = BUCKETS_MIN, own;
 
-	if (!m)
+	if (!memory)
 		return NULL;
 	while (buckets < budget / BYTES_PER_BUCKET)
 		buckets *= 2;
-	m->store.ops = &memory_ops;
-	m->budget = budget;
-	m->mask = buckets - 1;
-	m->by_key = calloc(buckets, sizeof *m->by_key);
-	m->by_url = calloc(buckets, sizeof *m->by_url);
-	m->marks = marks_new();
-	TAILQ_INIT(&m->dead);
-	if (!m->by_key || !m->by_url || !m->marks || eviction_init(&m->eviction, budget, buckets) ||
-	    getrandom(m->secret, sizeof m->secret, 0) != sizeof m->secret) {
-		eviction_destroy(&m->eviction);
-		marks_free(&m->marks);
-		free(m->by_key);
-		free(m->by_url);
-		free(m);
+	memory->store.ops = &memory_ops;
+	memory->budget = budget;
+	memory->mask = buckets - 1;
+	memory->by_key = calloc(buckets, sizeof *memory->by_key);
+	memory->by_url = calloc(buckets, sizeof *memory->by_url);
+	memory->marks = marks_new();
+	TAILQ_INIT(&memory->dead);
+	if (!memory->by_key || !memory->by_url || !memory->marks || eviction_init(&memory->eviction, budget, buckets) ||
+	    getrandom(memory->secret, sizeof memory->secret, 0) != sizeof memory->secret) {
+		eviction_destroy(&memory->eviction);
+		marks_free(&memory->marks);
+		free(memory->by_key);
+		free(memory->by_url);
+		free(memory);
 		return NULL;
 	}
-	pthread_mutex_init(&m->lock, NULL);
-	m->stats.bytes = sizeof *m + sizeof *m->marks + 2 * buckets * sizeof *m->by_key + eviction_memory(&m->eviction);
-	own = m->stats.bytes + heap_bytes_for(sizeof(struct memory_node));
-	m->room = budget > own ? budget - own : 0;
-	m->max_entry = max_entry < m->room ? max_entry : m->room;
-	return &m->store;
+	pthread_mutex_init(&memory->lock, NULL);
+	memory->stats.bytes = sizeof *memory + sizeof *memory->marks + 2 * buckets * sizeof *memory->by_key +
+	    eviction_memory(&memory->eviction);
+	own = memory->stats.bytes + heap_bytes_for(sizeof(struct memory_node));
+	memory->room = budget > own ? budget - own : 0;
+	memory->max_entry = max_entry < memory->room ? max_entry : memory->room;
+	return &memory->store;
 }

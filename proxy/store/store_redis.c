@@ -14,19 +14,19 @@
 
 #include "proxy/base/log.h"
 
-static void redis_begin(struct store_thread *t)
+static void redis_begin(struct store_thread *thread)
 {
-	redis_connect(redis_of(t));
+	redis_connect(redis_of(thread));
 }
 
-static void redis_run(struct store_thread *t)
+static void redis_run(struct store_thread *thread)
 {
-	redis_pump(redis_of(t));
+	redis_pump(redis_of(thread));
 }
 
-static void redis_end(struct store_thread *t)
+static void redis_end(struct store_thread *thread)
 {
-	redis_disconnect(redis_of(t));
+	redis_disconnect(redis_of(thread));
 }
 
 static const struct store_work redis_work = { .begin = redis_begin, .run = redis_run, .end = redis_end };
@@ -37,22 +37,22 @@ static void redis_stats(struct store *store, struct store_stats *stats)
 	stats->shared = true;
 }
 
-static void redis_free_texts(struct store_redis *r)
+static void redis_free_texts(struct store_redis *redis)
 {
-	free(r->prefix);
-	free(r->user);
-	free(r->password);
+	free(redis->prefix);
+	free(redis->user);
+	free(redis->password);
 }
 
 static void redis_free(struct store *store)
 {
-	struct store_redis *r = (struct store_redis *)(void *)store;
+	struct store_redis *redis = (struct store_redis *)(void *)store;
 
-	store_thread_stop(&r->thread);
-	redis_connection_free(r);
-	redis_marks_free(&r->marks);
-	redis_free_texts(r);
-	free(r);
+	store_thread_stop(&redis->thread);
+	redis_connection_free(redis);
+	redis_marks_free(&redis->marks);
+	redis_free_texts(redis);
+	free(redis);
 }
 
 static char *copy_or_null(const char *text)
@@ -62,7 +62,7 @@ static char *copy_or_null(const char *text)
 
 int store_redis_login(struct store *store, const char *user, const char *password)
 {
-	struct store_redis *r = (struct store_redis *)(void *)store;
+	struct store_redis *redis = (struct store_redis *)(void *)store;
 	char *new_user = copy_or_null(user), *new_password = copy_or_null(password), *old_user, *old_password;
 
 	if ((user && !new_user) || (password && !new_password)) {
@@ -70,12 +70,12 @@ int store_redis_login(struct store *store, const char *user, const char *passwor
 		free(new_password);
 		return -1;
 	}
-	pthread_mutex_lock(&r->thread.lock);
-	old_user = r->user;
-	old_password = r->password;
-	r->user = new_user;
-	r->password = new_password;
-	pthread_mutex_unlock(&r->thread.lock);
+	pthread_mutex_lock(&redis->thread.lock);
+	old_user = redis->user;
+	old_password = redis->password;
+	redis->user = new_user;
+	redis->password = new_password;
+	pthread_mutex_unlock(&redis->thread.lock);
 	free(old_user);
 	free(old_password);
 	return 0;
@@ -89,58 +89,58 @@ static const struct store_ops redis_ops = {
 
 bool store_redis_refuses(const struct redis_settings *settings, struct store_redis_why *why)
 {
-	struct store_redis *r = calloc(1, sizeof *r);
+	struct store_redis *redis = calloc(1, sizeof *redis);
 	struct tls_why tls = { .file = TLS_FILE_NONE };
 	const char *text = "out of memory";
 
-	if (r) {
-		r->settings = *settings;
-		text = redis_connection_init(r, &tls);
-		redis_connection_free(r);
+	if (redis) {
+		redis->settings = *settings;
+		text = redis_connection_init(redis, &tls);
+		redis_connection_free(redis);
 	}
 	snprintf(why->text, sizeof why->text, "%s", text ? text : "");
 	why->ca_file = tls.file == TLS_FILE_CA;
-	free(r);
+	free(redis);
 	return text;
 }
 
 /* False: out of memory. */
-static bool redis_copy_settings(struct store_redis *r, const struct redis_settings *settings)
+static bool redis_copy_settings(struct store_redis *redis, const struct redis_settings *settings)
 {
 	struct text prefix = { 0 };
 	size_t len;
 
 	text_printf(&prefix, "%s%d:", settings->prefix, ENTRY_FORMAT);
 	text_add(&prefix, "", 1);
-	r->prefix = text_take(&prefix, &len);
-	r->user = copy_or_null(settings->user);
-	r->password = copy_or_null(settings->password);
-	r->settings = *settings;
-	r->settings.prefix = r->settings.user = r->settings.password = NULL;
-	return getrandom(&r->process, sizeof r->process, 0) == sizeof r->process && r->prefix &&
-	    (!settings->user || r->user) && (!settings->password || r->password);
+	redis->prefix = text_take(&prefix, &len);
+	redis->user = copy_or_null(settings->user);
+	redis->password = copy_or_null(settings->password);
+	redis->settings = *settings;
+	redis->settings.prefix = redis->settings.user = redis->settings.password = NULL;
+	return getrandom(&redis->process, sizeof redis->process, 0) == sizeof redis->process && redis->prefix &&
+	    (!settings->user || redis->user) && (!settings->password || redis->password);
 }
 
 struct store *store_redis_new(const struct redis_settings *settings)
 {
-	struct store_redis *r = calloc(1, sizeof *r);
+	struct store_redis *redis = calloc(1, sizeof *redis);
 	const char *why = "out of memory";
 	struct tls_why tls_why;
 
-	if (r) {
-		r->thread.store.ops = &redis_ops;
-		r->thread.away = true;
-		TAILQ_INIT(&r->held);
-		redis_marks_init(&r->marks);
-		if (redis_copy_settings(r, settings) && !(why = redis_connection_init(r, &tls_why))) {
-			if (!store_thread_start(&r->thread, &redis_work))
-				return &r->thread.store;
+	if (redis) {
+		redis->thread.store.ops = &redis_ops;
+		redis->thread.away = true;
+		TAILQ_INIT(&redis->held);
+		redis_marks_init(&redis->marks);
+		if (redis_copy_settings(redis, settings) && !(why = redis_connection_init(redis, &tls_why))) {
+			if (!store_thread_start(&redis->thread, &redis_work))
+				return &redis->thread.store;
 			why = strerror(EAGAIN);
-			redis_connection_free(r);
+			redis_connection_free(redis);
 		}
-		redis_free_texts(r);
+		redis_free_texts(redis);
 	}
 	log_error("redis store: %s", why);
-	free(r);
+	free(redis);
 	return NULL;
 }

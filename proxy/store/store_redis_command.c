@@ -16,31 +16,31 @@
 enum { MARK_TEXT = 96 };
 
 /* False: out of memory. */
-bool redis_name_make(struct redis_name *n, const struct store_redis *r, const char *key, size_t len)
+bool redis_name_make(struct redis_name *name, const struct store_redis *redis, const char *key, size_t len)
 {
 	const char *end = memchr(key, '\n', len);
 	size_t url = end ? (size_t)(end - key) : len;
 
-	*n = (struct redis_name){ 0 };
-	text_puts(&n->key, r->prefix);
-	text_add(&n->key, key, url);
-	text_puts(&n->field, "=");
-	text_puts(&n->ends, "@");
+	*name = (struct redis_name){ 0 };
+	text_puts(&name->key, redis->prefix);
+	text_add(&name->key, key, url);
+	text_puts(&name->field, "=");
+	text_puts(&name->ends, "@");
 	if (end) {
-		text_add(&n->field, end + 1, len - url - 1);
-		text_add(&n->ends, end + 1, len - url - 1);
+		text_add(&name->field, end + 1, len - url - 1);
+		text_add(&name->ends, end + 1, len - url - 1);
 	}
-	return !n->key.failed && !n->field.failed && !n->ends.failed;
+	return !name->key.failed && !name->field.failed && !name->ends.failed;
 }
 
-void redis_name_free(struct redis_name *n)
+void redis_name_free(struct redis_name *name)
 {
-	text_free(&n->key);
-	text_free(&n->field);
-	text_free(&n->ends);
+	text_free(&name->key);
+	text_free(&name->field);
+	text_free(&name->ends);
 }
 
-void redis_send(struct store_redis *r, redisCallbackFn *done, void *arg, int argc, const struct slice *args)
+void redis_send(struct store_redis *redis, redisCallbackFn *done, void *arg, int argc, const struct slice *args)
 {
 	const char *argv[REDIS_ARGS_MAX];
 	size_t lens[REDIS_ARGS_MAX];
@@ -49,17 +49,17 @@ void redis_send(struct store_redis *r, redisCallbackFn *done, void *arg, int arg
 		argv[i] = args[i].at;
 		lens[i] = args[i].len;
 	}
-	if (r->connection && redisAsyncCommandArgv(r->connection, done, arg, argc, argv, lens) == REDIS_OK) {
-		r->expected++;
+	if (redis->connection && redisAsyncCommandArgv(redis->connection, done, arg, argc, argv, lens) == REDIS_OK) {
+		redis->expected++;
 		return;
 	}
-	if (r->connection && !(r->connection->c.flags & (REDIS_DISCONNECTING | REDIS_FREEING)))
-		redis_drop(r, "out of memory");
+	if (redis->connection && !(redis->connection->c.flags & (REDIS_DISCONNECTING | REDIS_FREEING)))
+		redis_drop(redis, "out of memory");
 	if (done)
 		done(NULL, NULL, arg);
 }
 
-void redis_send_mark(struct store_redis *r, redisCallbackFn *done, void *arg, struct slice key,
+void redis_send_mark(struct store_redis *redis, redisCallbackFn *done, void *arg, struct slice key,
     const struct store_op *op)
 {
 	char mark[MARK_TEXT], number[MARK_TEXT / 2], seconds[16];
@@ -72,14 +72,14 @@ void redis_send_mark(struct store_redis *r, redisCallbackFn *done, void *arg, st
 
 	expire[2].len = (size_t)snprintf(seconds, sizeof seconds, "%d", REDIS_EXPIRE_S);
 
-	redis_send(r, NULL, NULL, 4, first);
-	redis_send(r, done, arg, 4, last);
-	redis_send(r, NULL, NULL, 3, expire);
+	redis_send(redis, NULL, NULL, 4, first);
+	redis_send(redis, done, arg, 4, last);
+	redis_send(redis, NULL, NULL, 3, expire);
 }
 
-void redis_send_unlink(struct store_redis *r, redisCallbackFn *done, void *arg, struct slice key)
+void redis_send_unlink(struct store_redis *redis, redisCallbackFn *done, void *arg, struct slice key)
 {
 	struct slice args[] = { REDIS_WORD("UNLINK"), key };
 
-	redis_send(r, done, arg, 2, args);
+	redis_send(redis, done, arg, 2, args);
 }

@@ -15,22 +15,22 @@ enum { RETRY_FIRST_MS = 100, RETRY_MAX_MS = 30000 };
 
 static void redis_on_readable(evutil_socket_t fd, short what, void *arg)
 {
-	struct store_redis *r = arg;
+	struct store_redis *redis = arg;
 
 	(void)fd, (void)what;
-	loop_enter(r->thread.loop, (loop_callback *)redis_on_readable);
-	redisAsyncHandleRead(r->connection);
-	if (r->connection && redis_is_too_much(r->connection))
-		redis_drop(r, "it answers without end");
+	loop_enter(redis->thread.loop, (loop_callback *)redis_on_readable);
+	redisAsyncHandleRead(redis->connection);
+	if (redis->connection && redis_is_too_much(redis->connection))
+		redis_drop(redis, "it answers without end");
 }
 
 static void redis_on_writable(evutil_socket_t fd, short what, void *arg)
 {
-	struct store_redis *r = arg;
+	struct store_redis *redis = arg;
 
 	(void)fd, (void)what;
-	loop_enter(r->thread.loop, (loop_callback *)redis_on_writable);
-	redisAsyncHandleWrite(r->connection);
+	loop_enter(redis->thread.loop, (loop_callback *)redis_on_writable);
+	redisAsyncHandleWrite(redis->connection);
 }
 
 static void add_read(void *arg) { event_add(((struct store_redis *)arg)->readable, NULL); }
@@ -40,29 +40,29 @@ static void del_write(void *arg) { event_del(((struct store_redis *)arg)->writab
 
 static void cleanup_events(void *arg)
 {
-	struct store_redis *r = arg;
+	struct store_redis *redis = arg;
 
-	if (r->readable)
-		event_free(r->readable);
-	if (r->writable)
-		event_free(r->writable);
-	r->readable = r->writable = NULL;
+	if (redis->readable)
+		event_free(redis->readable);
+	if (redis->writable)
+		event_free(redis->writable);
+	redis->readable = redis->writable = NULL;
 }
 
-static int redis_attach(struct store_redis *r, redisAsyncContext *ac)
+static int redis_attach(struct store_redis *redis, redisAsyncContext *ac)
 {
-	struct event_base *base = loop_base(r->thread.loop);
+	struct event_base *base = loop_base(redis->thread.loop);
 
-	ac->data = r;
-	ac->ev.data = r;
+	ac->data = redis;
+	ac->ev.data = redis;
 	ac->ev.addRead = add_read;
 	ac->ev.delRead = del_read;
 	ac->ev.addWrite = add_write;
 	ac->ev.delWrite = del_write;
 	ac->ev.cleanup = cleanup_events;
-	r->readable = event_new(base, ac->c.fd, EV_READ, redis_on_readable, r);
-	r->writable = event_new(base, ac->c.fd, EV_WRITE, redis_on_writable, r);
-	return r->readable && r->writable ? 0 : -1;
+	redis->readable = event_new(base, ac->c.fd, EV_READ, redis_on_readable, redis);
+	redis->writable = event_new(base, ac->c.fd, EV_WRITE, redis_on_writable, redis);
+	return redis->readable && redis->writable ? 0 : -1;
 }
 
 void redis_warn(const char *what, const char *why)
@@ -77,48 +77,48 @@ void redis_warn(const char *what, const char *why)
 }
 
 /* Logs why the server is away, once. */
-static void redis_complain(struct store_redis *r, const char *why)
+static void redis_complain(struct store_redis *redis, const char *why)
 {
-	if (!r->complained)
+	if (!redis->complained)
 		redis_warn("trying again", why);
-	r->complained = true;
+	redis->complained = true;
 }
 
 /* The connection is lost. hiredis or the caller of this function frees it. */
-static void redis_lost(struct store_redis *r, const char *why)
+static void redis_lost(struct store_redis *redis, const char *why)
 {
-	const char *refusal = r->ssl ? tls_lent_refusal(r->ssl) : NULL;
+	const char *refusal = redis->ssl ? tls_lent_refusal(redis->ssl) : NULL;
 
-	r->connection = NULL;
-	r->ssl = NULL;
-	r->up = false;
-	loop_disarm(r->thread.loop, &r->watch);
-	store_thread_set_away(&r->thread, true);
-	redis_marks_lost(r);
-	if (r->over) {
-		store_thread_leave(&r->thread);
+	redis->connection = NULL;
+	redis->ssl = NULL;
+	redis->up = false;
+	loop_disarm(redis->thread.loop, &redis->watch);
+	store_thread_set_away(&redis->thread, true);
+	redis_marks_lost(redis);
+	if (redis->over) {
+		store_thread_leave(&redis->thread);
 		return;
 	}
-	redis_count_error(r);
-	redis_complain(r, r->odd ? r->odd : refusal ? refusal : why);
-	loop_arm(r->thread.loop, &r->retry, r->ending ? RETRY_FIRST_MS : r->retry_ms);
-	r->retry_ms = r->retry_ms * 2 < RETRY_MAX_MS ? r->retry_ms * 2 : RETRY_MAX_MS;
+	redis_count_error(redis);
+	redis_complain(redis, redis->odd ? redis->odd : refusal ? refusal : why);
+	loop_arm(redis->thread.loop, &redis->retry, redis->ending ? RETRY_FIRST_MS : redis->retry_ms);
+	redis->retry_ms = redis->retry_ms * 2 < RETRY_MAX_MS ? redis->retry_ms * 2 : RETRY_MAX_MS;
 }
 
-void redis_drop(struct store_redis *r, const char *why)
+void redis_drop(struct store_redis *redis, const char *why)
 {
-	redisAsyncContext *ac = r->connection;
+	redisAsyncContext *ac = redis->connection;
 
-	redis_lost(r, why);
+	redis_lost(redis, why);
 	redisAsyncFree(ac);
 }
 
 static void on_disconnect(const redisAsyncContext *ac, int status)
 {
-	struct store_redis *r = ac->data;
+	struct store_redis *redis = ac->data;
 
-	if (r->connection == ac)
-		redis_lost(r, status == REDIS_OK ? "disconnected" : ac->errstr);
+	if (redis->connection == ac)
+		redis_lost(redis, status == REDIS_OK ? "disconnected" : ac->errstr);
 }
 
 static void on_connect(const redisAsyncContext *ac, int status)
@@ -130,201 +130,202 @@ static void on_connect(const redisAsyncContext *ac, int status)
 static void on_greeted(redisAsyncContext *ac, void *answer, void *arg)
 {
 	const redisReply *reply = answer;
-	struct store_redis *r = ac->data;
+	struct store_redis *redis = ac->data;
 
-	if (!reply || r->connection != ac)
+	if (!reply || redis->connection != ac)
 		return;
 	if (reply->type == REDIS_REPLY_ERROR) {
-		redis_drop(r, reply->str);
+		redis_drop(redis, reply->str);
 		return;
 	}
 	if (!arg)
 		return;
-	redis_learn(r);
+	redis_learn(redis);
 }
 
-void redis_joined(struct store_redis *r)
+void redis_joined(struct store_redis *redis)
 {
-	r->up = true;
-	loop_disarm(r->thread.loop, &r->watch);
-	if (!(r->debt = store_thread_owed(&r->thread)))
-		redis_settled(r);
-	redis_pump(r);
-	redis_check_end(r);
+	redis->up = true;
+	loop_disarm(redis->thread.loop, &redis->watch);
+	if (!(redis->debt = store_thread_owed(&redis->thread)))
+		redis_settled(redis);
+	redis_pump(redis);
+	redis_check_end(redis);
 }
 
-void redis_settled(struct store_redis *r)
+void redis_settled(struct store_redis *redis)
 {
-	r->retry_ms = RETRY_FIRST_MS;
-	store_thread_set_away(&r->thread, false);
-	if (r->complained)
+	redis->retry_ms = RETRY_FIRST_MS;
+	store_thread_set_away(&redis->thread, false);
+	if (redis->complained)
 		log_info("redis store: connected");
-	r->complained = false;
+	redis->complained = false;
 }
 
 /* Sends AUTH, where there is a password, and PING. Only PING has an argument, by which on_greeted() knows the last
  * answer. */
-static bool redis_greet(struct store_redis *r, redisAsyncContext *ac)
+static bool redis_greet(struct store_redis *redis, redisAsyncContext *ac)
 {
 	int status = REDIS_OK;
 
-	pthread_mutex_lock(&r->thread.lock);
-	r->expected = r->password ? 2 : 1;
-	if (r->password && r->user)
-		status = redisAsyncCommand(ac, on_greeted, NULL, "AUTH %s %s", r->user, r->password);
-	else if (r->password)
-		status = redisAsyncCommand(ac, on_greeted, NULL, "AUTH %s", r->password);
-	pthread_mutex_unlock(&r->thread.lock);
-	return status == REDIS_OK && redisAsyncCommand(ac, on_greeted, r, "PING") == REDIS_OK;
+	pthread_mutex_lock(&redis->thread.lock);
+	redis->expected = redis->password ? 2 : 1;
+	if (redis->password && redis->user)
+		status = redisAsyncCommand(ac, on_greeted, NULL, "AUTH %s %s", redis->user, redis->password);
+	else if (redis->password)
+		status = redisAsyncCommand(ac, on_greeted, NULL, "AUTH %s", redis->password);
+	pthread_mutex_unlock(&redis->thread.lock);
+	return status == REDIS_OK && redisAsyncCommand(ac, on_greeted, redis, "PING") == REDIS_OK;
 }
 
 #ifdef HAVE_HIREDIS_SSL
 enum { HAS_TLS = true };
 
 /* Begins TLS where it is asked for. Returns NULL, or why that failed. */
-static const char *redis_secure(struct store_redis *r, redisAsyncContext *ac)
+static const char *redis_secure(struct store_redis *redis, redisAsyncContext *ac)
 {
 	const char *why;
 
-	if (!r->tls)
+	if (!redis->tls)
 		return NULL;
-	if (!(r->ssl = tls_context_lend(r->tls, r->settings.host)))
+	if (!(redis->ssl = tls_context_lend(redis->tls, redis->settings.host)))
 		return "out of memory";
-	if (redisInitiateSSL(&ac->c, r->ssl) == REDIS_OK)
+	if (redisInitiateSSL(&ac->c, redis->ssl) == REDIS_OK)
 		return NULL;
-	why = tls_lent_refusal(r->ssl);
-	tls_lent_free(r->ssl);
-	r->ssl = NULL;
+	why = tls_lent_refusal(redis->ssl);
+	tls_lent_free(redis->ssl);
+	redis->ssl = NULL;
 	return why ? why : ac->c.errstr;
 }
 #else
 enum { HAS_TLS = false };
 
-static const char *redis_secure(struct store_redis *r, redisAsyncContext *ac)
+static const char *redis_secure(struct store_redis *redis, redisAsyncContext *ac)
 {
-	(void)r, (void)ac;
+	(void)redis, (void)ac;
 	return NULL;
 }
 #endif
 
 /* The look-up of the host's name blocks this thread, which has nothing else to do while the server is away. */
-void redis_connect(struct store_redis *r)
+void redis_connect(struct store_redis *redis)
 {
-	const struct redis_settings *s = &r->settings;
-	redisAsyncContext *ac = s->path ? redisAsyncConnectUnix(s->path) : redisAsyncConnect(s->host, s->port);
+	const struct redis_settings *settings = &redis->settings;
+	redisAsyncContext *ac =
+	    settings->path ? redisAsyncConnectUnix(settings->path) : redisAsyncConnect(settings->host, settings->port);
 	const char *why = NULL;
 
 	if (!ac || ac->err) {
-		redis_lost(r, ac ? ac->errstr : "out of memory");
+		redis_lost(redis, ac ? ac->errstr : "out of memory");
 		if (ac)
 			redisAsyncFree(ac);
 		return;
 	}
-	r->connection = ac;
-	redis_guard(r, ac);
-	if (redis_attach(r, ac) || (why = redis_secure(r, ac)) ||
+	redis->connection = ac;
+	redis_guard(redis, ac);
+	if (redis_attach(redis, ac) || (why = redis_secure(redis, ac)) ||
 	    redisAsyncSetConnectCallback(ac, on_connect) != REDIS_OK ||
-	    redisAsyncSetDisconnectCallback(ac, on_disconnect) != REDIS_OK || !redis_greet(r, ac)) {
-		redis_drop(r, why ? why : ac->c.err ? ac->c.errstr : "cannot connect");
+	    redisAsyncSetDisconnectCallback(ac, on_disconnect) != REDIS_OK || !redis_greet(redis, ac)) {
+		redis_drop(redis, why ? why : ac->c.err ? ac->c.errstr : "cannot connect");
 		return;
 	}
-	loop_arm(r->thread.loop, &r->watch, s->timeout_ms);
+	loop_arm(redis->thread.loop, &redis->watch, settings->timeout_ms);
 }
 
-static void on_retry(struct timer *t)
+static void on_retry(struct timer *timer)
 {
-	redis_connect(container_of(t, struct store_redis, retry));
+	redis_connect(container_of(timer, struct store_redis, retry));
 }
 
-static void on_watch(struct timer *t)
+static void on_watch(struct timer *timer)
 {
-	redis_drop(container_of(t, struct store_redis, watch), "no answer in time");
+	redis_drop(container_of(timer, struct store_redis, watch), "no answer in time");
 }
 
-static void redis_leave(struct store_redis *r)
+static void redis_leave(struct store_redis *redis)
 {
-	r->over = true;
-	loop_disarm(r->thread.loop, &r->retry);
-	loop_disarm(r->thread.loop, &r->last);
-	loop_disarm(r->thread.loop, &r->patience);
-	loop_disarm(r->thread.loop, &r->marks.timer);
-	if (r->connection)
-		redis_drop(r, "");
+	redis->over = true;
+	loop_disarm(redis->thread.loop, &redis->retry);
+	loop_disarm(redis->thread.loop, &redis->last);
+	loop_disarm(redis->thread.loop, &redis->patience);
+	loop_disarm(redis->thread.loop, &redis->marks.timer);
+	if (redis->connection)
+		redis_drop(redis, "");
 	else
-		store_thread_leave(&r->thread);
+		store_thread_leave(&redis->thread);
 }
 
-static void on_last(struct timer *t)
+static void on_last(struct timer *timer)
 {
-	redis_leave(container_of(t, struct store_redis, last));
+	redis_leave(container_of(timer, struct store_redis, last));
 }
 
-static void on_patience(struct timer *t)
+static void on_patience(struct timer *timer)
 {
-	redis_give_up_lookups(container_of(t, struct store_redis, patience));
+	redis_give_up_lookups(container_of(timer, struct store_redis, patience));
 }
 
 static void on_parted(redisAsyncContext *ac, void *answer, void *arg)
 {
-	struct store_redis *r = arg;
+	struct store_redis *redis = arg;
 
 	(void)ac, (void)answer;
-	if (!r->over)
-		redis_leave(r);
+	if (!redis->over)
+		redis_leave(redis);
 }
 
 /* Other processes do not wait any more for this one to know of their purges. */
-static void redis_part(struct store_redis *r)
+static void redis_part(struct store_redis *redis)
 {
-	if (r->parted)
+	if (redis->parted)
 		return;
-	r->parted = true;
-	redis_send_part(r, on_parted, r);
+	redis->parted = true;
+	redis_send_part(redis, on_parted, redis);
 }
 
-void redis_check_end(struct store_redis *r)
+void redis_check_end(struct store_redis *redis)
 {
-	if (!r->ending || r->over || !redis_is_idle(r))
+	if (!redis->ending || redis->over || !redis_is_idle(redis))
 		return;
-	if (r->up)
-		redis_part(r);
+	if (redis->up)
+		redis_part(redis);
 	else
-		redis_leave(r);
+		redis_leave(redis);
 }
 
-void redis_disconnect(struct store_redis *r)
+void redis_disconnect(struct store_redis *redis)
 {
-	if (r->ending)
+	if (redis->ending)
 		return;
-	r->ending = true;
-	loop_arm(r->thread.loop, &r->last, r->settings.timeout_ms);
-	redis_check_end(r);
-	if (r->over || r->connection)
+	redis->ending = true;
+	loop_arm(redis->thread.loop, &redis->last, redis->settings.timeout_ms);
+	redis_check_end(redis);
+	if (redis->over || redis->connection)
 		return;
-	loop_disarm(r->thread.loop, &r->retry);
-	redis_connect(r);
+	loop_disarm(redis->thread.loop, &redis->retry);
+	redis_connect(redis);
 }
 
-const char *redis_connection_init(struct store_redis *r, struct tls_why *why)
+const char *redis_connection_init(struct store_redis *redis, struct tls_why *why)
 {
-	const struct redis_settings *s = &r->settings;
+	const struct redis_settings *settings = &redis->settings;
 	const struct tls_settings tls = { .side = TLS_CLIENT, .verify = true,
-		.ca_file = s->ca_file ? s->ca_file : "", .cert = "", .key = "" };
+		.ca_file = settings->ca_file ? settings->ca_file : "", .cert = "", .key = "" };
 
-	r->retry_ms = RETRY_FIRST_MS;
-	r->retry.fire = on_retry;
-	r->watch.fire = on_watch;
-	r->last.fire = on_last;
-	r->patience.fire = on_patience;
-	if (!s->tls)
+	redis->retry_ms = RETRY_FIRST_MS;
+	redis->retry.fire = on_retry;
+	redis->watch.fire = on_watch;
+	redis->last.fire = on_last;
+	redis->patience.fire = on_patience;
+	if (!settings->tls)
 		return NULL;
 	if (!HAS_TLS)
 		return "TLS is not in this build: hiredis has it from 1.0 on (hiredis_ssl)";
-	assert(s->host);
-	return (r->tls = tls_context_new(&tls, why)) ? NULL : why->text;
+	assert(settings->host);
+	return (redis->tls = tls_context_new(&tls, why)) ? NULL : why->text;
 }
 
-void redis_connection_free(struct store_redis *r)
+void redis_connection_free(struct store_redis *redis)
 {
-	tls_context_unref(&r->tls);
+	tls_context_unref(&redis->tls);
 }

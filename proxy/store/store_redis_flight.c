@@ -5,11 +5,11 @@
 
 enum { FLIGHT_MAX = 1024, FLIGHT_MAX_BYTES = 32 << 20, HELD_MAX = 16384 };
 
-void redis_count_error(struct store_redis *r)
+void redis_count_error(struct store_redis *redis)
 {
 	static const struct store_stats one = { .errors = 1 };
 
-	store_thread_count(&r->thread, &one);
+	store_thread_count(&redis->thread, &one);
 }
 
 static size_t op_flying_bytes(const struct store_op *op)
@@ -17,45 +17,45 @@ static size_t op_flying_bytes(const struct store_op *op)
 	return op->entry ? op->entry->bytes : 0;
 }
 
-static void redis_took_off(struct store_redis *r, struct store_op *op)
+static void redis_took_off(struct store_redis *redis, struct store_op *op)
 {
-	r->flying++;
-	r->flying_bytes += op_flying_bytes(op);
+	redis->flying++;
+	redis->flying_bytes += op_flying_bytes(op);
 }
 
-static void redis_land(struct store_redis *r, const struct store_op *op)
+static void redis_land(struct store_redis *redis, const struct store_op *op)
 {
-	r->flying--;
-	r->flying_bytes -= op_flying_bytes(op);
-	if (r->scan == op)
-		r->scan = NULL;
+	redis->flying--;
+	redis->flying_bytes -= op_flying_bytes(op);
+	if (redis->scan == op)
+		redis->scan = NULL;
 }
 
-void redis_make_removal(struct store_redis *r, struct store_op *op)
+void redis_make_removal(struct store_redis *redis, struct store_op *op)
 {
-	r->flying_bytes -= op_flying_bytes(op);
+	redis->flying_bytes -= op_flying_bytes(op);
 	entry_unref(&op->entry);
 	op->type = OP_REMOVE;
 }
 
-static bool redis_has_room(const struct store_redis *r)
+static bool redis_has_room(const struct store_redis *redis)
 {
-	return r->flying + r->n_held < FLIGHT_MAX && r->flying_bytes + r->held_bytes < FLIGHT_MAX_BYTES;
+	return redis->flying + redis->n_held < FLIGHT_MAX && redis->flying_bytes + redis->held_bytes < FLIGHT_MAX_BYTES;
 }
 
-bool redis_is_idle(struct store_redis *r)
+bool redis_is_idle(struct store_redis *redis)
 {
-	return !r->flying && store_thread_is_idle(&r->thread);
+	return !redis->flying && store_thread_is_idle(&redis->thread);
 }
 
 /* Counts a removal against the debt; the removal of everything pays all of it. */
-static void redis_pay(struct store_redis *r, const struct store_op *op)
+static void redis_pay(struct store_redis *redis, const struct store_op *op)
 {
-	if (!r->debt || (op->type != OP_REMOVE && op->type != OP_PURGE))
+	if (!redis->debt || (op->type != OP_REMOVE && op->type != OP_PURGE))
 		return;
-	r->debt = op->type == OP_PURGE && op->what == PURGE_ALL && !op->soft ? 0 : r->debt - 1;
-	if (!r->debt)
-		redis_settled(r);
+	redis->debt = op->type == OP_PURGE && op->what == PURGE_ALL && !op->soft ? 0 : redis->debt - 1;
+	if (!redis->debt)
+		redis_settled(redis);
 }
 
 static bool op_purges(const struct store_op *purge, const struct store_op *op)
@@ -64,13 +64,13 @@ static bool op_purges(const struct store_op *purge, const struct store_op *op)
 }
 
 /* Whether the operation concerns entries that a purge in progress, or one held behind it, covers. */
-static bool redis_is_purging(const struct store_redis *r, const struct store_op *op)
+static bool redis_is_purging(const struct store_redis *redis, const struct store_op *op)
 {
 	const struct store_op *held;
 
-	if (op->type == OP_SETTLE || (op->type == OP_PURGE && op->what != PURGE_URL) || op_purges(r->scan, op))
+	if (op->type == OP_SETTLE || (op->type == OP_PURGE && op->what != PURGE_URL) || op_purges(redis->scan, op))
 		return true;
-	TAILQ_FOREACH(held, &r->held, link)
+	TAILQ_FOREACH(held, &redis->held, link)
 		if (op_purges(held, op))
 			return true;
 	return false;
@@ -78,122 +78,123 @@ static bool redis_is_purging(const struct store_redis *r, const struct store_op 
 
 /* Until a purge has looked through all keys, operations on entries that it covers are held. Lookups are held for a
  * limited time, entries as long as there is room; after that they are answered or dropped. True: op was dealt with. */
-static bool redis_holds(struct store_redis *r, struct store_op *op)
+static bool redis_holds(struct store_redis *redis, struct store_op *op)
 {
-	if (!r->scan || !redis_is_purging(r, op))
+	if (!redis->scan || !redis_is_purging(redis, op))
 		return false;
-	if ((op->type == OP_GET && r->slow) || (op->type == OP_PUT && !redis_has_room(r))) {
-		store_thread_done(&r->thread, op, NULL);
+	if ((op->type == OP_GET && redis->slow) || (op->type == OP_PUT && !redis_has_room(redis))) {
+		store_thread_done(&redis->thread, op, NULL);
 	} else {
-		TAILQ_INSERT_TAIL(&r->held, op, link);
-		r->n_held++;
-		r->held_bytes += op_flying_bytes(op);
+		TAILQ_INSERT_TAIL(&redis->held, op, link);
+		redis->n_held++;
+		redis->held_bytes += op_flying_bytes(op);
 	}
 	return true;
 }
 
-void redis_give_up_lookups(struct store_redis *r)
+void redis_give_up_lookups(struct store_redis *redis)
 {
 	struct store_op *op, *next;
 
-	r->slow = true;
-	for (op = TAILQ_FIRST(&r->held); op; op = next) {
+	redis->slow = true;
+	for (op = TAILQ_FIRST(&redis->held); op; op = next) {
 		next = TAILQ_NEXT(op, link);
 		if (op->type != OP_GET)
 			continue;
-		TAILQ_REMOVE(&r->held, op, link);
-		r->n_held--;
-		store_thread_done(&r->thread, op, NULL);
+		TAILQ_REMOVE(&redis->held, op, link);
+		redis->n_held--;
+		store_thread_done(&redis->thread, op, NULL);
 	}
-	redis_pump(r);
+	redis_pump(redis);
 }
 
-static void redis_take_off(struct store_redis *r, struct store_op *op)
+static void redis_take_off(struct store_redis *redis, struct store_op *op)
 {
-	if (redis_holds(r, op))
+	if (redis_holds(redis, op))
 		return;
-	redis_took_off(r, op);
-	if (r->flying == 1)
-		loop_arm(r->thread.loop, &r->watch, r->settings.timeout_ms);
-	redis_do(r, op);
+	redis_took_off(redis, op);
+	if (redis->flying == 1)
+		loop_arm(redis->thread.loop, &redis->watch, redis->settings.timeout_ms);
+	redis_do(redis, op);
 }
 
 /* Called after every answer: the purge may be done, and then the held operations are sent. */
-static void redis_release(struct store_redis *r)
+static void redis_release(struct store_redis *redis)
 {
 	struct store_op_list held = TAILQ_HEAD_INITIALIZER(held);
 	struct store_op *op;
 
-	if (r->scan)
+	if (redis->scan)
 		return;
-	r->slow = false;
-	loop_disarm(r->thread.loop, &r->patience);
-	TAILQ_CONCAT(&held, &r->held, link);
-	r->n_held = r->held_bytes = 0;
+	redis->slow = false;
+	loop_disarm(redis->thread.loop, &redis->patience);
+	TAILQ_CONCAT(&held, &redis->held, link);
+	redis->n_held = redis->held_bytes = 0;
 	while ((op = TAILQ_FIRST(&held)) != NULL) {
 		TAILQ_REMOVE(&held, op, link);
-		if (r->up)
-			redis_take_off(r, op);
+		if (redis->up)
+			redis_take_off(redis, op);
 		else
-			store_thread_owe(&r->thread, op);
+			store_thread_owe(&redis->thread, op);
 	}
 }
 
 /* An operation has ended while the connection is there. */
-static void redis_go_on(struct store_redis *r)
+static void redis_go_on(struct store_redis *redis)
 {
-	redis_release(r);
-	if (r->up)
-		loop_arm(r->thread.loop, &r->watch, r->flying || r->marks.learning ? r->settings.timeout_ms : 0);
-	redis_pump(r);
-	redis_check_end(r);
+	redis_release(redis);
+	if (redis->up)
+		loop_arm(redis->thread.loop, &redis->watch,
+		    redis->flying || redis->marks.learning ? redis->settings.timeout_ms : 0);
+	redis_pump(redis);
+	redis_check_end(redis);
 }
 
-void redis_landed(struct store_redis *r, struct store_op *op, const redisReply *reply, struct entry *answer)
+void redis_landed(struct store_redis *redis, struct store_op *op, const redisReply *reply, struct entry *answer)
 {
-	redis_land(r, op);
+	redis_land(redis, op);
 	if (!reply || reply->type == REDIS_REPLY_ERROR)
-		redis_count_error(r);
+		redis_count_error(redis);
 	if (!reply) {
-		r->up = false;
-		store_thread_owe(&r->thread, op);
-		redis_release(r);
+		redis->up = false;
+		store_thread_owe(&redis->thread, op);
+		redis_release(redis);
 		return;
 	}
-	redis_pay(r, op);
-	store_thread_done(&r->thread, op, answer);
-	redis_go_on(r);
+	redis_pay(redis, op);
+	store_thread_done(&redis->thread, op, answer);
+	redis_go_on(redis);
 }
 
-void redis_settled_here(struct store_redis *r, struct store_op *op)
+void redis_settled_here(struct store_redis *redis, struct store_op *op)
 {
-	redis_land(r, op);
-	redis_await(r, op);
-	redis_go_on(r);
+	redis_land(redis, op);
+	redis_await(redis, op);
+	redis_go_on(redis);
 }
 
-void redis_refused(struct store_redis *r, struct store_op *op, const char *why)
+void redis_refused(struct store_redis *redis, struct store_op *op, const char *why)
 {
-	redis_land(r, op);
-	redis_count_error(r);
-	store_thread_owe(&r->thread, op);
-	if (r->connection)
-		redis_drop(r, why);
-	redis_release(r);
+	redis_land(redis, op);
+	redis_count_error(redis);
+	store_thread_owe(&redis->thread, op);
+	if (redis->connection)
+		redis_drop(redis, why);
+	redis_release(redis);
 }
 
-void redis_failed(struct store_redis *r, struct store_op *op)
+void redis_failed(struct store_redis *redis, struct store_op *op)
 {
-	if (r->connection)
-		redis_drop(r, "out of memory");
-	redis_landed(r, op, NULL, NULL);
+	if (redis->connection)
+		redis_drop(redis, "out of memory");
+	redis_landed(redis, op, NULL, NULL);
 }
 
-void redis_pump(struct store_redis *r)
+void redis_pump(struct store_redis *redis)
 {
 	struct store_op *op;
 
-	while (r->up && !r->over && (r->scan || redis_has_room(r)) && r->n_held < HELD_MAX && r->flying < FLIGHT_MAX &&
-	    (op = store_thread_take(&r->thread)) != NULL)
-		redis_take_off(r, op);
+	while (redis->up && !redis->over && (redis->scan || redis_has_room(redis)) && redis->n_held < HELD_MAX &&
+	    redis->flying < FLIGHT_MAX && (op = store_thread_take(&redis->thread)) != NULL)
+		redis_take_off(redis, op);
 }

@@ -23,198 +23,199 @@ struct redis_remembered {
 	char url[];
 };
 
-static void marks_forget_first(struct redis_marks *m)
+static void marks_forget_first(struct redis_marks *marks)
 {
-	struct redis_remembered *first = STAILQ_FIRST(&m->remembered);
+	struct redis_remembered *first = STAILQ_FIRST(&marks->remembered);
 
-	m->base = first->mark.number;
-	STAILQ_REMOVE_HEAD(&m->remembered, link);
-	m->n--;
+	marks->base = first->mark.number;
+	STAILQ_REMOVE_HEAD(&marks->remembered, link);
+	marks->n--;
 	free(first);
 }
 
 /* Without memory for it nothing is remembered up to it. */
-static void marks_remember(struct redis_marks *m, const struct store_mark *mark)
+static void marks_remember(struct redis_marks *marks, const struct store_mark *mark)
 {
 	struct redis_remembered *new = malloc(sizeof *new + mark->len);
 
-	while (m->n && (!new || m->n >= REDIS_MARKS_KEPT))
-		marks_forget_first(m);
+	while (marks->n && (!new || marks->n >= REDIS_MARKS_KEPT))
+		marks_forget_first(marks);
 	if (!new) {
-		m->base = mark->number;
+		marks->base = mark->number;
 		return;
 	}
 	new->mark = *mark;
 	new->mark.url = memcpy(new->url, mark->url, mark->len);
-	STAILQ_INSERT_TAIL(&m->remembered, new, link);
-	m->n++;
+	STAILQ_INSERT_TAIL(&marks->remembered, new, link);
+	marks->n++;
 }
 
-static void marks_forget(struct redis_marks *m)
+static void marks_forget(struct redis_marks *marks)
 {
-	while (m->n)
-		marks_forget_first(m);
+	while (marks->n)
+		marks_forget_first(marks);
 }
 
 /* The server has lost all purges behind the one of that number. */
-static void redis_purge_again(struct store_redis *r, uint64_t number)
+static void redis_purge_again(struct store_redis *redis, uint64_t number)
 {
-	struct redis_marks *m = &r->marks;
-	struct store *s = &r->thread.store;
+	struct redis_marks *marks = &redis->marks;
+	struct store *store = &redis->thread.store;
 	struct redis_remembered *each;
 
-	if (m->base > number)
-		store_thread_purge(s, PURGE_ALL, "", 0, false, 0);
-	STAILQ_FOREACH(each, &m->remembered, link)
-		if (m->base <= number && each->mark.number > number)
-			store_thread_purge(s, each->mark.what, each->mark.url, each->mark.len, each->mark.soft,
+	if (marks->base > number)
+		store_thread_purge(store, PURGE_ALL, "", 0, false, 0);
+	STAILQ_FOREACH(each, &marks->remembered, link)
+		if (marks->base <= number && each->mark.number > number)
+			store_thread_purge(store, each->mark.what, each->mark.url, each->mark.len, each->mark.soft,
 			    each->mark.now);
-	marks_forget(m);
-	m->base = m->known = number;
+	marks_forget(marks);
+	marks->base = marks->known = number;
 }
 
-static void redis_learn_one(struct store_redis *r, const struct redis_news_mark *mark)
+static void redis_learn_one(struct store_redis *redis, const struct redis_news_mark *mark)
 {
-	struct redis_marks *m = &r->marks;
+	struct redis_marks *marks = &redis->marks;
 
-	if (mark->mark.number <= m->known)
+	if (mark->mark.number <= marks->known)
 		return;
 	if (mark->kind != REDIS_MARK_BEGIN) {
-		if (mark->process != r->process)
-			store_thread_purged(&r->thread, &mark->mark);
-		marks_remember(m, &mark->mark);
+		if (mark->process != redis->process)
+			store_thread_purged(&redis->thread, &mark->mark);
+		marks_remember(marks, &mark->mark);
 	}
-	m->known = mark->mark.number;
+	marks->known = mark->mark.number;
 }
 
 /* False: the server has older data than before. */
-static bool redis_learn_all(struct store_redis *r, const struct redis_news *news)
+static bool redis_learn_all(struct store_redis *redis, const struct redis_news *news)
 {
 	static const struct store_mark all = { .what = PURGE_ALL, .url = "" };
-	struct redis_marks *m = &r->marks;
+	struct redis_marks *marks = &redis->marks;
 	bool begins = news->n && news->marks[0].kind == REDIS_MARK_BEGIN,
-	     missed = m->known ? news->last_known != m->known : !begins;
+	     missed = marks->known ? news->last_known != marks->known : !begins;
 
-	if (missed && m->known && (news->last_known || news->length < REDIS_MARKS_KEPT))
+	if (missed && marks->known && (news->last_known || news->length < REDIS_MARKS_KEPT))
 		return false;
 	if (missed) {
-		store_thread_purged(&r->thread, &all);
-		marks_forget(m);
-		m->base = news->n ? news->marks[0].mark.number : m->known;
+		store_thread_purged(&redis->thread, &all);
+		marks_forget(marks);
+		marks->base = news->n ? news->marks[0].mark.number : marks->known;
 	}
 	for (size_t i = 0; i < news->n; i++)
-		redis_learn_one(r, &news->marks[i]);
+		redis_learn_one(redis, &news->marks[i]);
 	if (missed || news->n)
-		store_thread_purged(&r->thread, NULL);
+		store_thread_purged(&redis->thread, NULL);
 	return true;
 }
 
 /* Answers the settlements whose purges all processes know. */
-static void redis_answer_awaiting(struct store_redis *r, uint64_t least)
+static void redis_answer_awaiting(struct store_redis *redis, uint64_t least)
 {
 	struct store_op *op, *next;
 
-	for (op = TAILQ_FIRST(&r->marks.awaiting); op; op = next) {
+	for (op = TAILQ_FIRST(&redis->marks.awaiting); op; op = next) {
 		next = TAILQ_NEXT(op, link);
 		if (op->number == NUMBER_ASKED)
-			op->number = r->marks.known;
-		if ((op->number == NUMBER_UNKNOWN || op->number > least) && store_thread_awaits(&r->thread, op))
+			op->number = redis->marks.known;
+		if ((op->number == NUMBER_UNKNOWN || op->number > least) && store_thread_awaits(&redis->thread, op))
 			continue;
-		TAILQ_REMOVE(&r->marks.awaiting, op, link);
-		store_thread_done(&r->thread, op, NULL);
+		TAILQ_REMOVE(&redis->marks.awaiting, op, link);
+		store_thread_done(&redis->thread, op, NULL);
 	}
 }
 
-static void redis_learnt(struct store_redis *r, const struct redis_news *news)
+static void redis_learnt(struct store_redis *redis, const struct redis_news *news)
 {
-	bool joins = !r->up, same = redis_learn_all(r, news);
+	bool joins = !redis->up, same = redis_learn_all(redis, news);
 
 	if (!same && !joins) {
-		redis_drop(r, "it has older data than before");
+		redis_drop(redis, "it has older data than before");
 		return;
 	}
 	if (!same)
-		redis_purge_again(r, news->last_known);
-	atomic_store(&r->thread.store.known, r->marks.known);
+		redis_purge_again(redis, news->last_known);
+	atomic_store(&redis->thread.store.known, redis->marks.known);
 	if (!same || news->n >= REDIS_NEWS) {
-		redis_learn(r);
+		redis_learn(redis);
 		return;
 	}
 	if (joins)
-		redis_joined(r);
+		redis_joined(redis);
 	else
-		redis_answer_awaiting(r, news->least);
-	loop_arm(r->thread.loop, &r->marks.timer, TAILQ_EMPTY(&r->marks.awaiting) ? LEARN_EVERY_MS : LEARN_SOON_MS);
+		redis_answer_awaiting(redis, news->least);
+	loop_arm(redis->thread.loop, &redis->marks.timer,
+	    TAILQ_EMPTY(&redis->marks.awaiting) ? LEARN_EVERY_MS : LEARN_SOON_MS);
 }
 
 static void on_learnt(redisAsyncContext *ac, void *answer, void *arg)
 {
 	const redisReply *reply = answer;
-	struct store_redis *r = arg;
+	struct store_redis *redis = arg;
 	struct redis_news news;
 
-	r->marks.learning = false;
-	if (!reply || r->connection != ac)
+	redis->marks.learning = false;
+	if (!reply || redis->connection != ac)
 		return;
-	loop_arm(r->thread.loop, &r->watch, r->flying ? r->settings.timeout_ms : 0);
+	loop_arm(redis->thread.loop, &redis->watch, redis->flying ? redis->settings.timeout_ms : 0);
 	if (reply->type == REDIS_REPLY_ERROR)
-		redis_drop(r, reply->str);
+		redis_drop(redis, reply->str);
 	else if (!redis_news_read(&news, reply))
-		redis_drop(r, "it does not say what was purged");
+		redis_drop(redis, "it does not say what was purged");
 	else
-		redis_learnt(r, &news);
+		redis_learnt(redis, &news);
 }
 
-void redis_learn(struct store_redis *r)
+void redis_learn(struct store_redis *redis)
 {
-	struct redis_marks *m = &r->marks;
+	struct redis_marks *marks = &redis->marks;
 	struct store_op *op;
 
-	if (m->learning || !r->connection)
+	if (marks->learning || !redis->connection)
 		return;
-	m->learning = true;
-	TAILQ_FOREACH(op, &m->awaiting, link)
+	marks->learning = true;
+	TAILQ_FOREACH(op, &marks->awaiting, link)
 		if (op->number == NUMBER_UNKNOWN)
 			op->number = NUMBER_ASKED;
-	if (!r->flying)
-		loop_arm(r->thread.loop, &r->watch, r->settings.timeout_ms);
-	redis_send_learn(r, on_learnt, r, m->known);
+	if (!redis->flying)
+		loop_arm(redis->thread.loop, &redis->watch, redis->settings.timeout_ms);
+	redis_send_learn(redis, on_learnt, redis, marks->known);
 }
 
-static void on_learn_time(struct timer *t)
+static void on_learn_time(struct timer *timer)
 {
-	struct store_redis *r = container_of(t, struct store_redis, marks.timer);
+	struct store_redis *redis = container_of(timer, struct store_redis, marks.timer);
 
-	if (r->up && !r->ending)
-		redis_learn(r);
+	if (redis->up && !redis->ending)
+		redis_learn(redis);
 }
 
-void redis_await(struct store_redis *r, struct store_op *op)
+void redis_await(struct store_redis *redis, struct store_op *op)
 {
 	op->number = NUMBER_UNKNOWN;
-	TAILQ_INSERT_TAIL(&r->marks.awaiting, op, link);
-	redis_learn(r);
+	TAILQ_INSERT_TAIL(&redis->marks.awaiting, op, link);
+	redis_learn(redis);
 }
 
-void redis_marks_lost(struct store_redis *r)
+void redis_marks_lost(struct store_redis *redis)
 {
 	struct store_op *op;
 
-	loop_disarm(r->thread.loop, &r->marks.timer);
-	while ((op = TAILQ_FIRST(&r->marks.awaiting)) != NULL) {
-		TAILQ_REMOVE(&r->marks.awaiting, op, link);
-		store_thread_owe(&r->thread, op);
+	loop_disarm(redis->thread.loop, &redis->marks.timer);
+	while ((op = TAILQ_FIRST(&redis->marks.awaiting)) != NULL) {
+		TAILQ_REMOVE(&redis->marks.awaiting, op, link);
+		store_thread_owe(&redis->thread, op);
 	}
 }
 
-void redis_marks_init(struct redis_marks *m)
+void redis_marks_init(struct redis_marks *marks)
 {
-	m->timer.fire = on_learn_time;
-	TAILQ_INIT(&m->awaiting);
-	STAILQ_INIT(&m->remembered);
+	marks->timer.fire = on_learn_time;
+	TAILQ_INIT(&marks->awaiting);
+	STAILQ_INIT(&marks->remembered);
 }
 
-void redis_marks_free(struct redis_marks *m)
+void redis_marks_free(struct redis_marks *marks)
 {
-	marks_forget(m);
+	marks_forget(marks);
 }

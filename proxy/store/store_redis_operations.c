@@ -46,27 +46,27 @@ static struct entry *redis_read(const redisReply *reply, const struct store_op *
 static void on_unlinked(redisAsyncContext *ac, void *answer, void *arg)
 {
 	struct store_op *op = arg;
-	struct store_redis *r = redis_of(op->thread);
+	struct store_redis *redis = redis_of(op->thread);
 	const redisReply *reply = answer;
 
 	(void)ac;
-	r->amends--;
+	redis->amends--;
 	if (reply && reply->type == REDIS_REPLY_ERROR)
-		redis_refused(r, op, reply->str);
+		redis_refused(redis, op, reply->str);
 	else
-		redis_landed(r, op, reply, NULL);
+		redis_landed(redis, op, reply, NULL);
 }
 
 /* Removes the whole URL where a single entry cannot be removed from it, or the URL cannot be marked. */
-static void redis_unlink(struct store_redis *r, struct store_op *op)
+static void redis_unlink(struct store_redis *redis, struct store_op *op)
 {
 	struct redis_name n;
 
-	if (redis_name_make(&n, r, op->key, op->len)) {
-		r->amends++;
-		redis_send_unlink(r, on_unlinked, op, (struct slice)REDIS_TEXT(n.key));
+	if (redis_name_make(&n, redis, op->key, op->len)) {
+		redis->amends++;
+		redis_send_unlink(redis, on_unlinked, op, (struct slice)REDIS_TEXT(n.key));
 	} else {
-		redis_failed(r, op);
+		redis_failed(redis, op);
 	}
 	redis_name_free(&n);
 }
@@ -81,70 +81,70 @@ static bool is_about_key(const redisReply *error)
 static void on_removed(redisAsyncContext *ac, void *answer, void *arg)
 {
 	struct store_op *op = arg;
-	struct store_redis *r = redis_of(op->thread);
+	struct store_redis *redis = redis_of(op->thread);
 	const redisReply *reply = answer;
 
 	(void)ac;
 	if (!reply || reply->type != REDIS_REPLY_ERROR)
-		redis_landed(r, op, reply, NULL);
+		redis_landed(redis, op, reply, NULL);
 	else if (is_about_key(reply))
-		redis_unlink(r, op);
+		redis_unlink(redis, op);
 	else
-		redis_refused(r, op, reply->str);
+		redis_refused(redis, op, reply->str);
 }
 
 /* Removes the entry of op's key. done NULL: this is only a clean-up on the way, and op is answered elsewhere. */
-static void redis_forget(struct store_redis *r, redisCallbackFn *done, struct store_op *op)
+static void redis_forget(struct store_redis *redis, redisCallbackFn *done, struct store_op *op)
 {
 	struct redis_name n;
 
-	if (redis_name_make(&n, r, op->key, op->len)) {
+	if (redis_name_make(&n, redis, op->key, op->len)) {
 		struct slice args[] = { REDIS_WORD("HDEL"), REDIS_TEXT(n.key), REDIS_TEXT(n.field),
 			REDIS_TEXT(n.ends) };
 
-		redis_send(r, done, op, 4, args);
+		redis_send(redis, done, op, 4, args);
 	} else if (done) {
-		redis_failed(r, op);
+		redis_failed(redis, op);
 	}
 	redis_name_free(&n);
 }
 
 /* An entry that cannot be stored still removes the one it would have replaced. */
-static void redis_forget_instead(struct store_redis *r, struct store_op *op)
+static void redis_forget_instead(struct store_redis *redis, struct store_op *op)
 {
-	redis_make_removal(r, op);
-	redis_forget(r, on_removed, op);
+	redis_make_removal(redis, op);
+	redis_forget(redis, on_removed, op);
 }
 
 /* Says once why the server takes no entries: full memory, or a user that may not EVAL. */
-static void redis_tell_refusal(struct store_redis *r, const redisReply *reply)
+static void redis_tell_refusal(struct store_redis *redis, const redisReply *reply)
 {
-	if (!r->refuses)
+	if (!redis->refuses)
 		redis_warn("entries are not stored", reply->str);
-	r->refuses = true;
+	redis->refuses = true;
 }
 
 static void on_put(redisAsyncContext *ac, void *answer, void *arg)
 {
 	struct store_op *op = arg;
-	struct store_redis *r = redis_of(op->thread);
+	struct store_redis *redis = redis_of(op->thread);
 	const redisReply *reply = answer;
 
 	(void)ac;
 	if (!reply || reply->type != REDIS_REPLY_ERROR) {
-		r->refuses &= !reply;
-		redis_landed(r, op, reply, NULL);
+		redis->refuses &= !reply;
+		redis_landed(redis, op, reply, NULL);
 		return;
 	}
-	redis_tell_refusal(r, reply);
-	redis_count_error(r);
-	redis_forget_instead(r, op);
+	redis_tell_refusal(redis, reply);
+	redis_count_error(redis);
+	redis_forget_instead(redis, op);
 }
 
 static void on_got(redisAsyncContext *ac, void *answer, void *arg)
 {
 	struct store_op *op = arg;
-	struct store_redis *r = redis_of(op->thread);
+	struct store_redis *redis = redis_of(op->thread);
 	const redisReply *reply = answer;
 	struct entry *e = NULL;
 
@@ -153,58 +153,58 @@ static void on_got(redisAsyncContext *ac, void *answer, void *arg)
 	    reply->element[0]->type == REDIS_REPLY_STRING) {
 		e = redis_read(reply, op);
 		if (!e) {
-			redis_count_error(r);
-			redis_forget(r, NULL, op);
+			redis_count_error(redis);
+			redis_forget(redis, NULL, op);
 		}
 	}
-	redis_landed(r, op, reply, e);
+	redis_landed(redis, op, reply, e);
 }
 
-static void redis_get(struct store_redis *r, struct store_op *op)
+static void redis_get(struct store_redis *redis, struct store_op *op)
 {
 	struct redis_name n;
 
-	if (redis_name_make(&n, r, op->key, op->len)) {
+	if (redis_name_make(&n, redis, op->key, op->len)) {
 		struct slice args[] = { REDIS_WORD("HMGET"), REDIS_TEXT(n.key), REDIS_TEXT(n.field), REDIS_WORD("!"),
 			REDIS_WORD("!0") };
 
-		redis_send(r, on_got, op, 5, args);
+		redis_send(redis, on_got, op, 5, args);
 	} else {
-		redis_failed(r, op);
+		redis_failed(redis, op);
 	}
 	redis_name_free(&n);
 }
 
-static void redis_put(struct store_redis *r, struct store_op *op)
+static void redis_put(struct store_redis *redis, struct store_op *op)
 {
 	struct redis_name n;
 	size_t len;
 	char *packed = op->entry->bytes <= VALUE_MAX_BYTES ? entry_pack(op->entry, &len) : NULL;
 
 	if (!packed) {
-		redis_forget_instead(r, op);
+		redis_forget_instead(redis, op);
 		return;
 	}
-	if (redis_name_make(&n, r, op->key, op->len))
-		redis_send_put(r, on_put, op, &n, (struct slice){ packed, len });
+	if (redis_name_make(&n, redis, op->key, op->len))
+		redis_send_put(redis, on_put, op, &n, (struct slice){ packed, len });
 	else
-		redis_failed(r, op);
+		redis_failed(redis, op);
 	redis_name_free(&n);
 	free(packed);
 }
 
-static void redis_purge(struct store_redis *r, struct store_op *op)
+static void redis_purge(struct store_redis *redis, struct store_op *op)
 {
 	struct redis_name n;
 
 	if (op->what != PURGE_URL) {
-		redis_scan(r, op);
+		redis_scan(redis, op);
 		return;
 	}
-	if (redis_name_make(&n, r, op->key, op->len))
-		redis_send_purge(r, on_removed, op, (struct slice)REDIS_TEXT(n.key));
+	if (redis_name_make(&n, redis, op->key, op->len))
+		redis_send_purge(redis, on_removed, op, (struct slice)REDIS_TEXT(n.key));
 	else
-		redis_failed(r, op);
+		redis_failed(redis, op);
 	redis_name_free(&n);
 }
 
@@ -215,31 +215,31 @@ static void redis_settle(struct store_redis *r, struct store_op *op);
 static void redis_on_settled(redisAsyncContext *ac, void *answer, void *arg)
 {
 	struct store_op *op = arg;
-	struct store_redis *r = redis_of(op->thread);
+	struct store_redis *redis = redis_of(op->thread);
 
 	(void)ac;
-	if (answer && r->amends)
-		redis_settle(r, op);
+	if (answer && redis->amends)
+		redis_settle(redis, op);
 	else if (answer)
-		redis_settled_here(r, op);
+		redis_settled_here(redis, op);
 	else
-		redis_landed(r, op, NULL, NULL);
+		redis_landed(redis, op, NULL, NULL);
 }
 
-static void redis_settle(struct store_redis *r, struct store_op *op)
+static void redis_settle(struct store_redis *redis, struct store_op *op)
 {
 	struct slice args[] = { REDIS_WORD("PING") };
 
-	redis_send(r, redis_on_settled, op, 1, args);
+	redis_send(redis, redis_on_settled, op, 1, args);
 }
 
-void redis_do(struct store_redis *r, struct store_op *op)
+void redis_do(struct store_redis *redis, struct store_op *op)
 {
 	switch (op->type) {
-	case OP_GET: redis_get(r, op); break;
-	case OP_PUT: redis_put(r, op); break;
-	case OP_REMOVE: redis_forget(r, on_removed, op); break;
-	case OP_PURGE: redis_purge(r, op); break;
-	case OP_SETTLE: redis_settle(r, op); break;
+	case OP_GET: redis_get(redis, op); break;
+	case OP_PUT: redis_put(redis, op); break;
+	case OP_REMOVE: redis_forget(redis, on_removed, op); break;
+	case OP_PURGE: redis_purge(redis, op); break;
+	case OP_SETTLE: redis_settle(redis, op); break;
 	}
 }

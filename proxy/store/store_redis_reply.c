@@ -14,84 +14,84 @@ enum { ELEMENTS_MAX = 100000, REPLY_MAX_BYTES = 32 << 20 };
 #define ELEMENTS int
 #endif
 
-static bool reply_may_be(struct store_redis *r, const redisReadTask *task, size_t elements)
+static bool reply_may_be(struct store_redis *redis, const redisReadTask *task, size_t elements)
 {
-	if (!task->parent && !r->expected)
-		r->odd = "it answers what nobody asked";
-	else if (r->elements + elements > ELEMENTS_MAX)
-		r->odd = "it answers without end";
-	if (r->odd)
+	if (!task->parent && !redis->expected)
+		redis->odd = "it answers what nobody asked";
+	else if (redis->elements + elements > ELEMENTS_MAX)
+		redis->odd = "it answers without end";
+	if (redis->odd)
 		return false;
 	if (!task->parent) {
-		r->expected--;
-		r->elements = 0;
+		redis->expected--;
+		redis->elements = 0;
 	}
-	r->elements += elements;
+	redis->elements += elements;
 	return true;
 }
 
 static void *make_string(const redisReadTask *task, char *at, size_t len)
 {
-	struct store_redis *r = task->privdata;
+	struct store_redis *redis = task->privdata;
 
-	return reply_may_be(r, task, 0) ? r->theirs->createString(task, at, len) : NULL;
+	return reply_may_be(redis, task, 0) ? redis->theirs->createString(task, at, len) : NULL;
 }
 
 static void *make_array(const redisReadTask *task, ELEMENTS elements)
 {
-	struct store_redis *r = task->privdata;
+	struct store_redis *redis = task->privdata;
 
-	return reply_may_be(r, task, (size_t)elements) ? r->theirs->createArray(task, elements) : NULL;
+	return reply_may_be(redis, task, (size_t)elements) ? redis->theirs->createArray(task, elements) : NULL;
 }
 
 static void *make_integer(const redisReadTask *task, long long value)
 {
-	struct store_redis *r = task->privdata;
+	struct store_redis *redis = task->privdata;
 
-	return reply_may_be(r, task, 0) ? r->theirs->createInteger(task, value) : NULL;
+	return reply_may_be(redis, task, 0) ? redis->theirs->createInteger(task, value) : NULL;
 }
 
 static void *make_nil(const redisReadTask *task)
 {
-	struct store_redis *r = task->privdata;
+	struct store_redis *redis = task->privdata;
 
-	return reply_may_be(r, task, 0) ? r->theirs->createNil(task) : NULL;
+	return reply_may_be(redis, task, 0) ? redis->theirs->createNil(task) : NULL;
 }
 
 #if HIREDIS_MAJOR >= 1
 static void *make_double(const redisReadTask *task, double value, char *at, size_t len)
 {
-	struct store_redis *r = task->privdata;
+	struct store_redis *redis = task->privdata;
 
-	return reply_may_be(r, task, 0) ? r->theirs->createDouble(task, value, at, len) : NULL;
+	return reply_may_be(redis, task, 0) ? redis->theirs->createDouble(task, value, at, len) : NULL;
 }
 
 static void *make_bool(const redisReadTask *task, int value)
 {
-	struct store_redis *r = task->privdata;
+	struct store_redis *redis = task->privdata;
 
-	return reply_may_be(r, task, 0) ? r->theirs->createBool(task, value) : NULL;
+	return reply_may_be(redis, task, 0) ? redis->theirs->createBool(task, value) : NULL;
 }
 #endif
 
-void redis_guard(struct store_redis *r, redisAsyncContext *ac)
+void redis_guard(struct store_redis *redis, redisAsyncContext *ac)
 {
 	redisReader *reader = ac->c.reader;
 
-	r->theirs = reader->fn;
-	r->functions = *reader->fn;
-	r->functions.createString = make_string;
-	r->functions.createArray = make_array;
-	r->functions.createInteger = make_integer;
-	r->functions.createNil = make_nil;
+	redis->theirs = reader->fn;
+	redis->functions = *reader->fn;
+	redis->functions.createString = make_string;
+	redis->functions.createArray = make_array;
+	redis->functions.createInteger = make_integer;
+	redis->functions.createNil = make_nil;
 #if HIREDIS_MAJOR >= 1
-	r->functions.createDouble = make_double;
-	r->functions.createBool = make_bool;
+	redis->functions.createDouble = make_double;
+	redis->functions.createBool = make_bool;
 #endif
-	reader->fn = &r->functions;
-	reader->privdata = r;
-	r->expected = r->elements = 0;
-	r->odd = NULL;
+	reader->fn = &redis->functions;
+	reader->privdata = redis;
+	redis->expected = redis->elements = 0;
+	redis->odd = NULL;
 }
 
 bool redis_is_too_much(const redisAsyncContext *ac)

@@ -11,13 +11,13 @@ enum { SCAN_PAGES_MAX = 1000000 };
 #define SCAN_COUNT "1000"
 
 /* The pattern of SCAN is a glob, so its special characters are escaped. */
-static void send_scan(struct store_redis *r, redisCallbackFn *done, struct store_op *op, const char *cursor)
+static void send_scan(struct store_redis *redis, redisCallbackFn *done, struct store_op *op, const char *cursor)
 {
 	struct slice args[] = { REDIS_WORD("SCAN"), { cursor, strlen(cursor) }, REDIS_WORD("MATCH"), { NULL, 0 },
 		REDIS_WORD("COUNT"), REDIS_WORD(SCAN_COUNT) };
 	struct text pattern = { 0 };
-	const char *parts[] = { r->prefix, op->key };
-	size_t lens[] = { strlen(r->prefix), op->what == PURGE_ALL ? 0 : op->len };
+	const char *parts[] = { redis->prefix, op->key };
+	size_t lens[] = { strlen(redis->prefix), op->what == PURGE_ALL ? 0 : op->len };
 
 	for (int p = 0; p < 2; p++)
 		for (size_t i = 0; i < lens[p]; i++) {
@@ -28,145 +28,145 @@ static void send_scan(struct store_redis *r, redisCallbackFn *done, struct store
 	text_puts(&pattern, "*");
 	args[3] = (struct slice)REDIS_TEXT(pattern);
 	if (pattern.failed)
-		redis_failed(r, op);
+		redis_failed(redis, op);
 	else
-		redis_send(r, done, op, 6, args);
+		redis_send(redis, done, op, 6, args);
 	text_free(&pattern);
 }
 
 /* Remembers the purge. Of all keys that a purge of many covers, this one is no URL's. */
-static void scan_mark(struct store_redis *r, struct store_op *op, redisCallbackFn *done)
+static void scan_mark(struct store_redis *redis, struct store_op *op, redisCallbackFn *done)
 {
 	struct text key = { 0 };
 
-	text_puts(&key, r->prefix);
+	text_puts(&key, redis->prefix);
 	text_puts(&key, "!");
 	if (key.failed)
-		redis_failed(r, op);
+		redis_failed(redis, op);
 	else
-		redis_send_purge(r, done, op, (struct slice)REDIS_TEXT(key));
+		redis_send_purge(redis, done, op, (struct slice)REDIS_TEXT(key));
 	text_free(&key);
 }
 
 static void on_scan_over(redisAsyncContext *ac, void *answer, void *arg)
 {
 	struct store_op *op = arg;
-	struct store_redis *r = redis_of(op->thread);
+	struct store_redis *redis = redis_of(op->thread);
 	const redisReply *reply = answer;
 
 	(void)ac;
 	if (reply && reply->type == REDIS_REPLY_ERROR)
-		redis_refused(r, op, reply->str);
+		redis_refused(redis, op, reply->str);
 	else
-		redis_landed(r, op, reply, NULL);
+		redis_landed(redis, op, reply, NULL);
 }
 
 /* Ends a purge after the last page of SCAN, once all keys were answered. Where marking was refused, a second scan
  * removes the keys instead. */
-static void redis_scan_ends(struct store_redis *r)
+static void redis_scan_ends(struct store_redis *redis)
 {
-	struct store_op *op = r->scan;
+	struct store_op *op = redis->scan;
 
-	if (!r->scan_over || r->scanned)
+	if (!redis->scan_over || redis->scanned)
 		return;
-	if (r->scan_failed && op->soft) {
+	if (redis->scan_failed && op->soft) {
 		op->soft = false;
-		redis_scan(r, op);
-	} else if (r->scan_failed) {
-		redis_refused(r, op, "a removal was refused");
+		redis_scan(redis, op);
+	} else if (redis->scan_failed) {
+		redis_refused(redis, op, "a removal was refused");
 	} else {
-		scan_mark(r, op, on_scan_over);
+		scan_mark(redis, op, on_scan_over);
 	}
 }
 
 static void on_scanned_key(redisAsyncContext *ac, void *answer, void *arg)
 {
-	struct store_redis *r = arg;
+	struct store_redis *redis = arg;
 	const redisReply *reply = answer;
 
 	(void)ac;
-	r->scanned--;
-	if (!r->scan)
+	redis->scanned--;
+	if (!redis->scan)
 		return;
-	if (!reply && r->scan_over) {
-		redis_landed(r, r->scan, NULL, NULL);
+	if (!reply && redis->scan_over) {
+		redis_landed(redis, redis->scan, NULL, NULL);
 		return;
 	}
-	r->scan_failed |= reply && reply->type == REDIS_REPLY_ERROR;
-	redis_scan_ends(r);
+	redis->scan_failed |= reply && reply->type == REDIS_REPLY_ERROR;
+	redis_scan_ends(redis);
 }
 
 /* Removes or marks a key that SCAN has named, if the purge covers it: a server may name any key. */
-static void redis_scanned_key(struct store_redis *r, const struct store_op *op, const redisReply *name)
+static void redis_scanned_key(struct store_redis *redis, const struct store_op *op, const redisReply *name)
 {
-	size_t prefix = strlen(r->prefix), url = op->what == PURGE_ALL ? 0 : op->len;
+	size_t prefix = strlen(redis->prefix), url = op->what == PURGE_ALL ? 0 : op->len;
 	struct slice key = { name->str, name->len };
 
-	if (name->type != REDIS_REPLY_STRING || key.len < prefix + url || memcmp(key.at, r->prefix, prefix) ||
+	if (name->type != REDIS_REPLY_STRING || key.len < prefix + url || memcmp(key.at, redis->prefix, prefix) ||
 	    (key.len > prefix && key.at[prefix] == '!') || memcmp(key.at + prefix, op->key, url))
 		return;
-	r->scanned++;
+	redis->scanned++;
 	if (op->soft)
-		redis_send_mark(r, on_scanned_key, r, key, op);
+		redis_send_mark(redis, on_scanned_key, redis, key, op);
 	else
-		redis_send_unlink(r, on_scanned_key, r, key);
+		redis_send_unlink(redis, on_scanned_key, redis, key);
 }
 
 static void on_scanned(redisAsyncContext *ac, void *answer, void *arg)
 {
 	struct store_op *op = arg;
-	struct store_redis *r = redis_of(op->thread);
+	struct store_redis *redis = redis_of(op->thread);
 	const redisReply *reply = answer, *keys;
 
 	(void)ac;
 	if (!reply) {
-		redis_landed(r, op, NULL, NULL);
+		redis_landed(redis, op, NULL, NULL);
 		return;
 	}
 	if (reply->type != REDIS_REPLY_ARRAY || reply->elements != 2 || reply->element[0]->type != REDIS_REPLY_STRING) {
-		redis_refused(r, op, reply->type == REDIS_REPLY_ERROR ? reply->str : "it does not answer SCAN");
+		redis_refused(redis, op, reply->type == REDIS_REPLY_ERROR ? reply->str : "it does not answer SCAN");
 		return;
 	}
 	keys = reply->element[1];
-	for (size_t i = 0; keys->type == REDIS_REPLY_ARRAY && i < keys->elements && r->connection; i++)
-		redis_scanned_key(r, op, keys->element[i]);
-	loop_arm(r->thread.loop, &r->watch, r->connection ? r->settings.timeout_ms : 0);
-	r->scan_over = r->connection && !strcmp(reply->element[0]->str, "0");
-	if (++r->scan_pages == SCAN_PAGES_MAX && !r->scan_over) {
-		redis_refused(r, op, "it looks through its keys without end");
+	for (size_t i = 0; keys->type == REDIS_REPLY_ARRAY && i < keys->elements && redis->connection; i++)
+		redis_scanned_key(redis, op, keys->element[i]);
+	loop_arm(redis->thread.loop, &redis->watch, redis->connection ? redis->settings.timeout_ms : 0);
+	redis->scan_over = redis->connection && !strcmp(reply->element[0]->str, "0");
+	if (++redis->scan_pages == SCAN_PAGES_MAX && !redis->scan_over) {
+		redis_refused(redis, op, "it looks through its keys without end");
 		return;
 	}
-	if (r->scan_over)
-		redis_scan_ends(r);
+	if (redis->scan_over)
+		redis_scan_ends(redis);
 	else
-		send_scan(r, on_scanned, op, reply->element[0]->str);
+		send_scan(redis, on_scanned, op, reply->element[0]->str);
 }
 
 static void on_scan_marked(redisAsyncContext *ac, void *answer, void *arg)
 {
 	struct store_op *op = arg;
-	struct store_redis *r = redis_of(op->thread);
+	struct store_redis *redis = redis_of(op->thread);
 	const redisReply *reply = answer;
 
 	(void)ac;
 	if (!reply) {
-		redis_landed(r, op, NULL, NULL);
+		redis_landed(redis, op, NULL, NULL);
 		return;
 	}
 	if (reply->type != REDIS_REPLY_STRING) {
-		redis_refused(r, op, reply->type == REDIS_REPLY_ERROR ? reply->str : "it does not number a purge");
+		redis_refused(redis, op, reply->type == REDIS_REPLY_ERROR ? reply->str : "it does not number a purge");
 		return;
 	}
 	op->number = redis_number_read(reply->str);
-	loop_arm(r->thread.loop, &r->watch, r->settings.timeout_ms);
-	send_scan(r, on_scanned, op, "0");
+	loop_arm(redis->thread.loop, &redis->watch, redis->settings.timeout_ms);
+	send_scan(redis, on_scanned, op, "0");
 }
 
-void redis_scan(struct store_redis *r, struct store_op *op)
+void redis_scan(struct store_redis *redis, struct store_op *op)
 {
-	r->scan = op;
-	r->scan_over = r->scan_failed = false;
-	r->scanned = r->scan_pages = 0;
-	loop_arm(r->thread.loop, &r->patience, r->settings.timeout_ms);
-	scan_mark(r, op, on_scan_marked);
+	redis->scan = op;
+	redis->scan_over = redis->scan_failed = false;
+	redis->scanned = redis->scan_pages = 0;
+	loop_arm(redis->thread.loop, &redis->patience, redis->settings.timeout_ms);
+	scan_mark(redis, op, on_scan_marked);
 }

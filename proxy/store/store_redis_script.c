@@ -136,14 +136,14 @@ static struct slice digits(char *to, uint64_t n)
 }
 
 /* The name of a key that is no URL's. */
-static void own_key(struct store_redis *r, struct text *key, const char *name)
+static void own_key(struct store_redis *redis, struct text *key, const char *name)
 {
-	text_puts(key, r->prefix);
+	text_puts(key, redis->prefix);
 	text_puts(key, "!");
 	text_puts(key, name);
 }
 
-void redis_send_purge(struct store_redis *r, redisCallbackFn *done, struct store_op *op, struct slice key)
+void redis_send_purge(struct store_redis *redis, redisCallbackFn *done, struct store_op *op, struct slice key)
 {
 	static const char *const letters[] = { [PURGE_URL] = "u", [PURGE_PREFIX] = "p", [PURGE_ALL] = "a" };
 	bool cut = op->what != PURGE_ALL && op->len > REDIS_MARK_URL;
@@ -151,80 +151,80 @@ void redis_send_purge(struct store_redis *r, redisCallbackFn *done, struct store
 	char now[DIGITS], process[DIGITS], asked[DIGITS], ends[DIGITS];
 	struct text marks = { 0 };
 
-	own_key(r, &marks, "marks");
+	own_key(redis, &marks, "marks");
 	if (marks.failed) {
 		done(NULL, NULL, op);
 	} else {
 		struct slice args[] = { REDIS_WORD("EVAL"), REDIS_WORD(mark_script), REDIS_WORD("2"),
 			REDIS_TEXT(marks), key, { letters[cut ? PURGE_PREFIX : op->what], 1 }, { "1", op->soft },
 			{ now, (size_t)snprintf(now, sizeof now, "%" PRId64, op->now) },
-			digits(process, r->process), digits(asked, op->asked), { op->key, len },
+			digits(process, redis->process), digits(asked, op->asked), { op->key, len },
 			digits(ends, REDIS_EXPIRE_S) };
 
-		redis_send(r, done, op, sizeof args / sizeof *args, args);
+		redis_send(redis, done, op, sizeof args / sizeof *args, args);
 	}
 	text_free(&marks);
 }
 
-void redis_send_put(struct store_redis *r, redisCallbackFn *done, struct store_op *op, const struct redis_name *name,
-    struct slice packed)
+void redis_send_put(struct store_redis *redis, redisCallbackFn *done, struct store_op *op,
+    const struct redis_name *name, struct slice packed)
 {
 	const char *end = memchr(op->key, '\n', op->len);
 	int64_t lasts = entry_ends_s(op->entry), seconds = lasts < REDIS_EXPIRE_S ? lasts : REDIS_EXPIRE_S;
 	char since[DIGITS], process[DIGITS], asked[DIGITS], ends[DIGITS], most[DIGITS];
 	struct text marks = { 0 };
 
-	own_key(r, &marks, "marks");
+	own_key(redis, &marks, "marks");
 	if (marks.failed) {
 		done(NULL, NULL, op);
 	} else {
 		struct slice args[] = { REDIS_WORD("EVAL"), REDIS_WORD(put_script), REDIS_WORD("2"), REDIS_TEXT(marks),
 			REDIS_TEXT(name->key), redis_number_write(since, sizeof since, op->entry->since),
-			digits(process, r->process), digits(asked, op->entry->asked),
+			digits(process, redis->process), digits(asked, op->entry->asked),
 			{ op->key, end ? (size_t)(end - op->key) : op->len },
 			{ name->field.bytes + 1, name->field.len - 1 }, packed, digits(ends, (uint64_t)seconds),
 			digits(most, REDIS_VARIANTS_MAX) };
 
 		if (lasts == ENTRY_ENDS_LAST)
 			args[11].len = 0;
-		redis_send(r, done, op, sizeof args / sizeof *args, args);
+		redis_send(redis, done, op, sizeof args / sizeof *args, args);
 	}
 	text_free(&marks);
 }
 
-void redis_send_learn(struct store_redis *r, redisCallbackFn *done, void *arg, uint64_t known)
+void redis_send_learn(struct store_redis *redis, redisCallbackFn *done, void *arg, uint64_t known)
 {
 	struct text marks = { 0 }, seen = { 0 };
 	char number[DIGITS], process[DIGITS], ends[DIGITS];
 
-	own_key(r, &marks, "marks");
-	own_key(r, &seen, "seen");
+	own_key(redis, &marks, "marks");
+	own_key(redis, &seen, "seen");
 	if (marks.failed || seen.failed) {
-		redis_drop(r, "out of memory");
+		redis_drop(redis, "out of memory");
 		done(NULL, NULL, arg);
 	} else {
 		struct slice args[] = { REDIS_WORD("EVAL"), REDIS_WORD(learn_script), REDIS_WORD("2"),
 			REDIS_TEXT(marks), REDIS_TEXT(seen), redis_number_write(number, sizeof number, known),
-			digits(process, r->process), digits(ends, REDIS_EXPIRE_S) };
+			digits(process, redis->process), digits(ends, REDIS_EXPIRE_S) };
 
-		redis_send(r, done, arg, sizeof args / sizeof *args, args);
+		redis_send(redis, done, arg, sizeof args / sizeof *args, args);
 	}
 	text_free(&marks);
 	text_free(&seen);
 }
 
-void redis_send_part(struct store_redis *r, redisCallbackFn *done, void *arg)
+void redis_send_part(struct store_redis *redis, redisCallbackFn *done, void *arg)
 {
 	struct text seen = { 0 };
 	char process[DIGITS];
 
-	own_key(r, &seen, "seen");
+	own_key(redis, &seen, "seen");
 	if (seen.failed) {
 		done(NULL, NULL, arg);
 	} else {
-		struct slice args[] = { REDIS_WORD("HDEL"), REDIS_TEXT(seen), digits(process, r->process) };
+		struct slice args[] = { REDIS_WORD("HDEL"), REDIS_TEXT(seen), digits(process, redis->process) };
 
-		redis_send(r, done, arg, 3, args);
+		redis_send(redis, done, arg, 3, args);
 	}
 	text_free(&seen);
 }
