@@ -34,11 +34,6 @@ static void answer_enter(struct answer *a, enum answer_state state)
 	a->state = state;
 }
 
-static bool answer_is_pending(const struct answer *a)
-{
-	return a->purging || (a->kind == KIND_CACHED && lookup_waits(a));
-}
-
 void answer_start(struct answer *a, const struct answer_asked *asked)
 {
 	assert(a->state == ANSWER_NEW);
@@ -49,7 +44,7 @@ void answer_start(struct answer *a, const struct answer_asked *asked)
 	a->ready = asked->ready;
 	a->owner = asked->owner;
 	dispatch(a, asked);
-	answer_enter(a, answer_is_pending(a) ? ANSWER_WAIT : ANSWER_READY);
+	answer_enter(a, a->purging || (a->kind == KIND_CACHED && lookup_waits(a)) ? ANSWER_WAIT : ANSWER_READY);
 }
 
 void answer_came(struct answer *a)

@@ -1,7 +1,8 @@
-/* Owns how one request is answered, from its head to the last choices when the answer's head goes out (304, 206, Age,
- * Cache-Status). Must not know: connections.
+/* Owns how utfeed answers one request, from its head to the last choices when the answer's head goes out (304, 206,
+ * Age, Cache-Status). Must not know: connections.
  *
- * Kinds: an answer of utfeed's OWN, a PURGE, a response that is RELAYed past the cache, one that is CACHED (lookup.h).
+ * Kinds: an answer of utfeed's OWN, a PURGE, a response that is RELAYed past the cache, a response that is CACHED
+ * (lookup.h).
  * States: NEW -> WAIT -> READY -> BEGUN -> NEW. READY: its object is there, or there is none (out of memory).
  *
  * Invariants: answer_enter() alone changes the state, by the table of the answer's kind. No other folder names a member
@@ -100,8 +101,8 @@ size_t answer_memory(const struct answer *);   /* of what stays, the longest pie
 bool answer_again(struct answer *, const struct object *);
 /* Asks anew because the collapsed response can no longer be read from its beginning. As after answer_start(). */
 void answer_late(struct answer *, struct object *);
-/* The head to send of the object that is read, one reference; NULL: it is not there. *stored: it is that of a stored
- * response, to which the reader has moved if it is SUBSTITUTED. */
+/* The head to send of the object that is read, one reference; NULL: it is not there. *stored: the head is that of a
+ * stored response. The reader of a SUBSTITUTED object moves to that response. */
 struct object_head *answer_head(struct answer *, struct object_reader *, bool *stored);
 
 /* The answer that tells of an object that failed before it had a head. NULL: out of memory. */
@@ -115,8 +116,8 @@ struct delivery {
 	uint64_t offset;               /* where in the body to begin */
 	char lines[ANSWER_LINES_MAX];  /* Age, Cache-Status, Content-Range */
 };
-/* Fills in the delivery; takes over the reference to the head. The answer has BEGUN; one that is NEW (for bytes that
- * are no request) stays so, and leaves the head as it is. -1: out of memory. */
+/* Fills in the delivery; takes over the reference to the head. The answer has BEGUN then. An answer that is NEW,
+ * because the client sent something else than a request, stays NEW and leaves the head as it is. -1: out of memory. */
 int answer_deliver(struct answer *, struct object *, struct object_head *, struct delivery *)
     __attribute__((warn_unused_result));
 

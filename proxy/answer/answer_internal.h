@@ -1,6 +1,6 @@
-/* Owns what the files of an answer share: answer.c has its states, dispatch.c decides its kind, lookup.c and what
- * belongs to it goes through the cache, deliver.c makes the last choices when the head goes out, outcome.c counts the
- * result. Must not know: connections. Invariant: an answer belongs to its worker alone. */
+/* Owns what the files of an answer share. answer.c has its states, dispatch.c decides its kind, lookup.c and its parts
+ * go through the cache. deliver.c makes the last choices when the head goes out, outcome.c counts the result. Must not
+ * know: connections. Invariant: an answer belongs to its worker alone. */
 #ifndef UTFEED_PROXY_ANSWER_ANSWER_INTERNAL_H
 #define UTFEED_PROXY_ANSWER_ANSWER_INTERNAL_H
 

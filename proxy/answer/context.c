@@ -1,4 +1,4 @@
-/* What a request is carried out with; see context.h. */
+/* The context of a request; see context.h. */
 #include "proxy/answer/context.h"
 
 #include <stddef.h>

@@ -176,8 +176,8 @@ static void dispatch_to_target(struct answer *a, const struct requester *who, st
 	dispatch_fetch(a, (enum policy)policy, body, passes);
 }
 
-/* The answer to a PURGE. counting: what memory held is not counted to its end. owed: the store behind memory has not
- * removed the responses yet, though this process no longer finds any of them. */
+/* The answer to a PURGE. counting: the responses that memory held are not all counted. owed: the store behind memory
+ * has not removed the responses yet. This process no longer finds any of them. */
 static struct object *dispatch_purged(const struct request_context *ctx, const struct purge *purge, int64_t n,
     bool counting, bool owed)
 {

@@ -17,9 +17,9 @@ static inline bool gateway_leads(const struct target *target)
 	return target->route->rewrite != CONF_REWRITE_OFF && target->mode != TARGET_FORWARD;
 }
 
-/* Appends the URL, without a slash at its end; nothing where it is not known. */
+/* Appends the URL, without a slash at its end; nothing if it is not known. */
 void gateway_add_own(struct text *, const struct request_context *, const struct request *, const struct target *);
-/* The same; nothing where the URLs of answers do not lead there. */
+/* The same; nothing if the URLs of answers do not lead there. */
 void gateway_add_url(struct text *, const struct request_context *, const struct request *, const struct target *);
 
 #endif

@@ -291,8 +291,8 @@ static enum lookup_step lookup_decide_variants(struct answer *a, const struct en
 	return lookup_set_variant(a, e->vary) ? LOOKUP_FIND : LOOKUP_DONE;
 }
 
-/* Lets go of a variant that was stored before something else had the place of the record that led to it: what came
- * between was newer, and a client may have seen it (RFC 9111 section 4). */
+/* Lets go of a variant that was stored before something else had the place of its record. The response in between was
+ * newer, and a client may have seen it (RFC 9111 section 4). */
 static void lookup_judge_generation(struct lookup *l)
 {
 	struct entry *e = l->found;
@@ -318,7 +318,7 @@ static enum lookup_step lookup_step_decide(struct answer *a)
 
 /* ---- PARTS ---- */
 
-/* Whether the range may go to the origin. Where the route normalises, it may only if the URL is known to be no feed. */
+/* Whether the range may go to the origin. If the route normalises, the URL must be known not to be a feed. */
 static bool lookup_goes_ranged(const struct answer *a)
 {
 	const struct entry *e = a->lookup.found;

@@ -1,6 +1,6 @@
-/* Owns asking anew once a lookup is DONE: the response that was waited for is for other requests, was abandoned, is
- * slow while a feed is kept, or can no longer be read from its beginning. Must not know: how the steps go on.
- * Invariant: a response that failed for all who waited is not asked for again by each of them. */
+/* Owns asking anew once a lookup is DONE. The collapsed response is for other requests, was abandoned, or can no longer
+ * be read from its beginning; or the origin is slow while a feed is kept. Must not know: how the steps go on.
+ * Invariant: a response that failed for all waiting clients is not asked for again by each of them. */
 #include "proxy/answer/lookup_internal.h"
 
 #include <stdlib.h>

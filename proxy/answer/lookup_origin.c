@@ -142,9 +142,9 @@ static bool lookup_has_credentials(const struct answer *a)
 	return a->target.authorization && a->request->authorization;
 }
 
-/* Starts a fetch that fills the cache for the request, which others may join unless it is alone; the origin gets the
- * lines in sent, of which any origin may see the first `open` bytes. Returns its object; *collapsed: it is the object
- * of another request's fetch. */
+/* Starts a fetch that fills the cache for the request. Other requests may join it unless it is alone. The origin gets
+ * the lines in sent; any origin may see the first `open` bytes of them. Returns its object; *collapsed: it is the
+ * object of another request's fetch. */
 static struct object *lookup_fetch(struct answer *a, const struct request *request, struct slice sent, size_t open,
     struct entry *entry, bool alone, bool *collapsed)
 {

@@ -5,56 +5,41 @@
 #include "proxy/cache/fill.h"
 #include "proxy/settings/settings.h"
 
-/* A request that waited for another one's fetch counts as collapsed, wherever the answer came from. STAT_COUNT: the
- * request never reached the cache. */
-static enum stats_counter answer_counter(const struct answer *a)
+static const enum stats_counter answer_counters[] = {
+	[ANSWER_NONE] = STAT_COUNT, [ANSWER_HIT] = STAT_CACHE_HITS, [ANSWER_STALE] = STAT_CACHE_STALE,
+	[ANSWER_REVALIDATED] = STAT_CACHE_REVALIDATED, [ANSWER_COLLAPSED] = STAT_CACHE_COLLAPSED,
+	[ANSWER_MISS] = STAT_CACHE_MISSES, [ANSWER_BYPASS] = STAT_CACHE_BYPASSES,
+};
+
+/* A request that waited for another request's fetch counts as collapsed, wherever the answer came from. */
+enum answer_outcome answer_outcome(const struct answer *a)
 {
 	if (a->status.kept)
-		return STAT_CACHE_STALE;
+		return ANSWER_STALE;
 	if (a->status.hit)
-		return a->status.ttl > 0 ? STAT_CACHE_HITS : STAT_CACHE_STALE;
+		return a->status.ttl > 0 ? ANSWER_HIT : ANSWER_STALE;
 	if (a->status.collapsed)
-		return STAT_CACHE_COLLAPSED;
+		return ANSWER_COLLAPSED;
 	if (a->source == SOURCE_SUBSTITUTED)
-		return a->status.fwd_status == 304 ? STAT_CACHE_REVALIDATED : STAT_CACHE_STALE;
+		return a->status.fwd_status == 304 ? ANSWER_REVALIDATED : ANSWER_STALE;
 	if (a->status.fwd == FWD_BYPASS || a->status.fwd == FWD_METHOD)
-		return STAT_CACHE_BYPASSES;
-	return a->status.fwd == FWD_NONE ? STAT_COUNT : STAT_CACHE_MISSES;
+		return ANSWER_BYPASS;
+	return a->status.fwd == FWD_NONE ? ANSWER_NONE : ANSWER_MISS;
 }
 
 /* Only routes with a name have counters of their own. */
-static void answer_count_route(const struct answer *a, enum stats_counter outcome)
+static void answer_count_route(const struct answer *a, enum answer_outcome outcome)
 {
 	struct route_counts *c = settings_counts(a->ctx->settings, a->target.route);
 	enum stats_route counter = ROUTE_REQUESTS;
 
 	if (!c)
 		return;
-	if (outcome == STAT_CACHE_HITS || outcome == STAT_CACHE_STALE)
+	if (outcome == ANSWER_HIT || outcome == ANSWER_STALE)
 		counter = ROUTE_HITS;
-	else if (outcome != STAT_COUNT && outcome != STAT_CACHE_BYPASSES)
+	else if (outcome != ANSWER_NONE && outcome != ANSWER_BYPASS)
 		counter = ROUTE_MISSES;
 	stats_add_route(&c->of[a->ctx->worker], counter);
-}
-
-enum answer_outcome answer_outcome(const struct answer *a)
-{
-	switch (answer_counter(a)) {
-	case STAT_CACHE_HITS:
-		return ANSWER_HIT;
-	case STAT_CACHE_STALE:
-		return ANSWER_STALE;
-	case STAT_CACHE_REVALIDATED:
-		return ANSWER_REVALIDATED;
-	case STAT_CACHE_COLLAPSED:
-		return ANSWER_COLLAPSED;
-	case STAT_CACHE_MISSES:
-		return ANSWER_MISS;
-	case STAT_CACHE_BYPASSES:
-		return ANSWER_BYPASS;
-	default:
-		return ANSWER_NONE;
-	}
 }
 
 int64_t answer_next_fetch(const struct answer *a, const struct object *o)
@@ -131,7 +116,7 @@ void answer_account(const struct answer *a, const struct object_report *r, const
 		s->kept_since = s->kept_last = answer_now(a);
 		s->kept_asked_us = end->asked_us;
 		s->kept_until = freshness_kept_until(&a->freshness);
-	} else if (answer_counter(a) != STAT_CACHE_STALE && !end->cut && (s->good || a->paused || failed))
+	} else if (answer_outcome(a) != ANSWER_STALE && !end->cut && (s->good || a->paused || failed))
 		s->unkept_us = now_us;
 	if (!failed)
 		return;
@@ -143,14 +128,14 @@ void answer_account(const struct answer *a, const struct object_report *r, const
 
 void answer_count(const struct answer *a)
 {
-	enum stats_counter outcome = answer_counter(a);
+	enum answer_outcome outcome = answer_outcome(a);
 
 	if (a->status.kept)
 		stats_add(loop_stats(a->ctx->loop), STAT_CACHE_KEPT, 1);
 	if (answer_saves(a))
 		stats_add(loop_stats(a->ctx->loop), STAT_ORIGIN_SAVED, 1);
-	if (outcome != STAT_COUNT)
-		stats_add(loop_stats(a->ctx->loop), outcome, 1);
+	if (outcome != ANSWER_NONE)
+		stats_add(loop_stats(a->ctx->loop), answer_counters[outcome], 1);
 	if (a->target.mode == TARGET_ROUTE)
 		answer_count_route(a, outcome);
 }

@@ -80,7 +80,7 @@ static bool is_sent(const struct http_msg *m, const struct http_field *f, bool r
 }
 
 /* Adds a list of entity tags, as the origin knows them. stale: tags of ours that no longer name any bytes go along as
- * they are, for no precondition may vanish where something is to be changed. */
+ * they are. An unsafe request must not lose a precondition. */
 static void add_tags(struct text *t, const struct http_msg *m, enum header_id id, const char *name, bool stale,
     struct response_settings *s)
 {

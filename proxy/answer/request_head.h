@@ -33,11 +33,11 @@ int request_head_for_anybody(struct http_msg *, const struct http_msg *from);
 int request_head_plain(struct http_msg *, const struct http_msg *from, const struct target *, const char *vary);
 
 /* Writes the head of a fetch. Through the forward proxy the client talks to the origin itself, so all end-to-end fields
- * go along except credentials, which go only where they are let through. conditional: the client's own preconditions go
- * along (where the cache adds its own instead, they do not); r->ranged: its Range and If-Range go along. A route with
- * traceparent sends the trace to its own origin (NULL: there is none). begin: what request_head_sent() says it begins
- * with; at NULL: that is not written yet. Fills method, fields, private_fields and transform.head.etag_ours (from
- * transform.head.etag_suffix). -1: out of memory. */
+ * go along. Credentials go along only if they are let through. conditional: the client's own preconditions go along
+ * (not so if the cache adds its own). r->ranged: its Range and If-Range go along. A route with traceparent sends the
+ * trace to its own origin (NULL: there is none). begin: the lines that request_head_sent() wrote; at NULL: they are not
+ * written yet. Fills method, fields, private_fields and transform.head.etag_ours (from transform.head.etag_suffix). -1:
+ * out of memory. */
 int request_head_write(struct fetch_request *, const struct http_msg *, const struct conf *, const struct target *,
     bool conditional, struct trace *, struct slice begin) __attribute__((warn_unused_result));
 

@@ -1,4 +1,4 @@
-/* Owns reading what a client's request says, but for who asks (requester.h). Must not know: what is done with it.
+/* Owns reading what a client's request says, except its sender (requester.h). Must not know: what is done with it.
  * Invariant: the message is not changed. */
 #ifndef UTFEED_PROXY_ANSWER_REQUEST_READ_H
 #define UTFEED_PROXY_ANSWER_REQUEST_READ_H

@@ -84,7 +84,7 @@ static bool read_node(struct slice s, struct ip *ip, uint16_t *port)
 	    requester_read_port((struct slice){ end + 1, s.len - (size_t)(end + 1 - s.at) }, port);
 }
 
-/* The value of an element's for= (RFC 7239 section 4); at NULL where there is none, or more than one. */
+/* The value of an element's for= (RFC 7239 section 4); at NULL if there is none, or more than one. */
 static struct slice forwarded_for(struct slice element)
 {
 	struct slice found = { NULL, 0 };

@@ -1,8 +1,8 @@
-/* Owns who asks: the address that a request counts as coming from, and whether the request has the rights of that
+/* Owns the requester: the address that a request counts as coming from, and whether the request has the rights of that
  * address.
  * Must not know: connections, what the rights are. Pure, over configuration and the request head.
- * Invariant: only proxies that trusted-proxies names are believed. Those proxies themselves have no rights, nor has a
- * client that came through any other proxy.
+ * Invariant: utfeed believes only the proxies that trusted-proxies names. Those proxies themselves have no rights, nor
+ * has a client that came through any other proxy.
  * Source: RFC 7239 (Forwarded), and X-Forwarded-For, the field before it, in the form that is in common use. */
 #ifndef UTFEED_PROXY_ANSWER_REQUESTER_H
 #define UTFEED_PROXY_ANSWER_REQUESTER_H
@@ -24,18 +24,18 @@ struct requester {
 
 enum { REQUESTER_TEXT_MAX = 64 };
 
-/* The requester at the other end of a connection. One who came by a Unix socket has no address: it is on this machine,
- * and counts as 127.0.0.1. */
+/* The requester at the other end of a connection. A peer on a Unix socket has no address: it is on this machine, and
+ * counts as 127.0.0.1. */
 void requester_of_peer(struct requester *, const struct sockaddr *peer);
-/* Finds the client of a request that r sent: the last address in the field of client-field that is no trusted
- * proxy's. */
+/* Finds the client of a request that r sent: the last address in the field of client-field that does not belong to a
+ * trusted proxy. */
 void requester_read(struct requester *, const struct conf *, const struct http_msg *);
-/* Whether r is a proxy that is believed. */
+/* Whether trusted-proxies names r. */
 bool requester_is_trusted(const struct requester *, const struct conf *);
 /* Whether the list names it. A requester that is not known lies only in a block of all addresses. */
 bool requester_in(const struct requester *, const struct cidr_list *);
 bool requester_is_loopback(const struct requester *);
-/* Writes "192.0.2.7:80", "[2001:db8::1]:80", "unix:" or "unknown"; the port is "-" where it is not told. Terminated.
+/* Writes "192.0.2.7:80", "[2001:db8::1]:80", "unix:" or "unknown"; the port is "-" if it is not known. Terminated.
  * Returns the text. */
 const char *requester_text(const struct requester *, char text[REQUESTER_TEXT_MAX]);
 

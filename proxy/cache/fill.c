@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "proxy/cache/stored_head.h"
-#include "proxy/http/head_text.h"
 #include "proxy/http/http_parse.h"
 #include "proxy/http/vary.h"
 #include "proxy/net/loop.h"

@@ -65,8 +65,8 @@ static inline const struct filled *filled_of(const struct object *o)
 	return (const struct filled *)object_beside(o);
 }
 
-/* Starts the fetch, or sets *collapsed where another request was first. Returns the object to read (one reference);
- * NULL: out of memory. What r owns is taken or freed; r->hooks is set, and r->conditional to validators of
+/* Starts the fetch, or sets *collapsed if another request was first. Returns the object to read (one reference); NULL:
+ * out of memory. The fill takes or frees what r owns. It sets r->hooks, and r->conditional to validators of
  * params.entry. */
 struct object *fill_start(const struct fill_params *, struct fetch_request *r, bool *collapsed);
 

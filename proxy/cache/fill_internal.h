@@ -1,11 +1,12 @@
-/* Owns what the files of a fill share: fill.c has the fetch's hooks and stores whole responses, fill_gate.c decides
- * whether a response is stored and whom it is for, fill_lifetime.c how long it is fresh, fill_refresh.c merges a 304
+/* Owns what the files of a fill share. fill.c has the fetch's hooks and stores whole responses. fill_gate.c decides
+ * whether a response is stored and whom it is for, fill_lifetime.c how long it is fresh. fill_refresh.c merges a 304
  * into the stored response, fill_parts.c stores parts, fill_moves.c remembers permanent redirects. Must not know:
  * requests in other workers. Invariant: a fill belongs to the thread of its fetch alone. */
 #ifndef UTFEED_PROXY_CACHE_FILL_INTERNAL_H
 #define UTFEED_PROXY_CACHE_FILL_INTERNAL_H
 
 #include "conf/conf.h"
+#include "core/evidence/media_kind.h"
 #include "proxy/cache/fill.h"
 #include "proxy/cache/moves.h"
 
@@ -100,8 +101,8 @@ enum fill_head fill_parse(struct fill *, struct http_msg *m, const char *bytes, 
 struct entry *fill_put(struct fill *, struct entry_parts *);
 /* Writes the key of the response, or of a part of it, where it varies by these fields; vary NULL: by none. */
 void fill_key(struct fill *, const char *vary, bool part, struct text *);
-/* Makes head and freshness for the entry of parts->object from parts->upstream. -1: out of memory, and parts are
- * freed. client: with the fields that are for the client alone that asked; such a head must not be stored. */
+/* Makes head and freshness for the entry of parts->object from parts->upstream. -1: out of memory, and parts are freed.
+ * client: with the fields that are for the asking client alone. A head with such fields must not be stored. */
 int fill_finish_parts(struct fill *, struct entry_parts *, struct freshness *, bool client)
     __attribute__((warn_unused_result));
 
@@ -133,6 +134,8 @@ bool fill_spares_kept(struct fill *, const char *key, size_t len);
 void fill_hops_free(struct fill_hops *);
 
 /* fill_moves.c */
+/* By the response's Content-Type. */
+enum media_kind fill_media(const struct http_msg *);
 /* Notes a redirect that is followed. */
 void fill_moves_add(struct fill *, const struct fetch_hop *);
 /* The hook known of a fetch. */

@@ -4,7 +4,6 @@
  * sections 4 and 5.2.1. Invariant: nothing is learned from, or used for, a request with credentials or cookies. */
 #include "proxy/cache/fill_internal.h"
 
-#include "core/evidence/media_kind.h"
 #include "proxy/net/loop.h"
 
 static struct moves_clock fill_clock(struct fill *l)
@@ -99,14 +98,13 @@ static bool fill_is_feed(struct object *o)
 	return object_verdict(o, &v) && v.feed;
 }
 
-/* Whether the type is that of a page, as sites have it that ask for consent or a login. */
-static bool fill_is_page(const struct http_msg *m)
+enum media_kind fill_media(const struct http_msg *m)
 {
 	struct slice value = http_msg_get(m, H_CONTENT_TYPE);
 	struct media_type type;
 
 	media_type_read(&type, value.at, value.len);
-	return media_kind(&type) == MEDIA_KIND_PAGE;
+	return media_kind(&type);
 }
 
 void fill_moves_head(struct fill *l, const struct fetch_answer *answer)
@@ -115,7 +113,8 @@ void fill_moves_head(struct fill *l, const struct fetch_answer *answer)
 
 	if (!l->params.moves.max_s || moves_is_idle(fill_moves_table(l)))
 		return;
-	l->moves.page = l->moves.n && fill_is_page(answer->msg);
+	/* as sites have it that ask for consent or a login */
+	l->moves.page = l->moves.n && fill_media(answer->msg) == MEDIA_KIND_PAGE;
 	if (answer->msg->status >= 400)
 		fill_moves_note(l, MOVE_FAILED);
 	else if (answer->msg->status == 304 && l->params.entry && fill_is_feed(l->params.entry->object))

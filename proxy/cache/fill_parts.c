@@ -1,5 +1,5 @@
-/* Owns the stored parts of a response: the mark that its URL may be asked for in parts, the part that came, and how
- * that part joins the stored part (RFC 9111 sections 3.3 and 3.4).
+/* Owns the stored parts of a response: the mark that its URL may be asked for in parts, and how a part that came joins
+ * the stored part (RFC 9111 sections 3.3 and 3.4).
  * Must not know: answers. Invariant: bytes are joined only under one strong validator and one key, without a gap. If a
  * route normalises, joined parts never become a whole response, because a whole body has to be examined from its
  * beginning. */
@@ -7,8 +7,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-
-#include "core/evidence/media_kind.h"
 
 /* Whether memory has a mark, and not a part, that will hold for long yet. */
 static bool fill_is_marked(struct fill *l, const struct text *key)
@@ -38,16 +36,6 @@ static void fill_mark(struct fill *l)
 		cache_put(l->params.cache, e, &l->ticket);
 	entry_unref(&e);
 	text_free(&key);
-}
-
-/* Whether the type alone says that the body is not a feed: the mark need not wait for the end of the body then. */
-static bool is_never_feed(const struct http_msg *m)
-{
-	struct slice value = http_msg_get(m, H_CONTENT_TYPE);
-	struct media_type type;
-
-	media_type_read(&type, value.at, value.len);
-	return media_kind(&type) == MEDIA_KIND_MEDIA;
 }
 
 /* RFC 9110 section 14.3 */
@@ -85,19 +73,14 @@ static bool part_holds(struct fill *l, const struct http_msg *m)
 	return same;
 }
 
-/* Whether the response shows that the stored part is out of date: it is a whole one, or a part of another
- * representation. */
-static bool part_is_past(struct fill *l, const struct http_msg *m)
-{
-	return l->params.part && (m->status == 200 || (m->status == 206 && !part_holds(l, m)));
-}
-
 void fill_note_head(struct fill *l, const struct http_msg *m)
 {
-	if (part_is_past(l, m))
+	/* The stored part is out of date: the response is a whole one, or a part of another representation. */
+	if (l->params.part && (m->status == 200 || (m->status == 206 && !part_holds(l, m))))
 		fill_mark(l);
 	l->marks = l->marks && m->status == 200 && takes_ranges(m);
-	if (l->marks && l->plan != PLAN_STORE && is_never_feed(m))
+	/* The type alone says that the body is not a feed: the mark need not wait for the end of the body. */
+	if (l->marks && l->plan != PLAN_STORE && fill_media(m) == MEDIA_KIND_MEDIA)
 		fill_mark(l);
 }
 

@@ -1,5 +1,6 @@
-/* Owns what becomes of a stored response when its origin is asked about it: validators go out, a 304 makes a new head
- * for the response, and it may answer in the place of an origin's error. Must not know: clients, bodies.
+/* Owns what becomes of a stored response when its origin is asked about it. Validators go out, and a 304 makes a new
+ * head for the response. The stored response may also answer in the place of an origin's error. Must not know: clients,
+ * bodies.
  * Source: RFC 9111 sections 3.2, 4.3 and 4.2.4, RFC 5861. Invariant: a merged head passes the gate just as the head of
  * a whole response does. */
 #include "proxy/cache/fill_internal.h"

@@ -26,7 +26,7 @@ static void add_escaped(struct text *t, const char *bytes, size_t len, size_t ma
 	}
 }
 
-/* A field's value, "-" where there is none; a URL is shown as the request's own is. */
+/* A field's value, or "-" if there is none. A URL is shown as the request's own is. */
 static void add_field(struct text *t, struct slice value)
 {
 	char shown[URL_SHOWN_MAX];

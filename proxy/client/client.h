@@ -17,8 +17,9 @@
 struct client_pool;
 struct tls_context;
 
-/* The pool serves nothing before client_pool_set(). changed() is called when a client left (there is room for another,
- * or the last client is gone), and when the first connection has become idle, which could be closed to make room. */
+/* The pool serves nothing before client_pool_set(). changed() is called when a client left: there is room for another,
+ * or the last client is gone. It is also called when the first connection has become idle, which could be closed to
+ * make room. */
 struct client_pool *client_pool_new(const struct request_context *, void (*changed)(void *arg), void *arg);
 /* Requests from now on are served under these settings; those under way end under the settings they began with. */
 void client_pool_set(struct client_pool *, struct settings *);
@@ -26,8 +27,8 @@ void client_pool_set(struct client_pool *, struct settings *);
 void client_pool_free(struct client_pool **);
 /* Frees what is kept for requests to come. */
 void client_pool_rest(struct client_pool *);
-/* Takes over a connected descriptor and handles what has already arrived on it. tls: NULL for plain; who: the peer that
- * sends what comes over it. -1: out of memory, and the descriptor is closed. */
+/* Takes over a connected descriptor and handles the bytes that have already arrived on it. tls: NULL for plain. who:
+ * the peer that sends the bytes. -1: out of memory, and the descriptor is closed. */
 int client_accept(struct client_pool *, int fd, const struct sockaddr *peer, socklen_t len, struct tls_context *tls,
     const struct requester *who)
     __attribute__((warn_unused_result));

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "conf/conf.h"
-#include "proxy/answer/local_reply.h"
 #include "proxy/answer/request_read.h"
 #include "proxy/net/conn.h"
 #include "proxy/origin/fetch_timing.h"
@@ -126,9 +125,9 @@ static bool client_begin_with(struct client *c, struct object_head *head, bool s
 	return true;
 }
 
-/* Passes on the origin's interim responses, whole ones only: a client that has stopped reading, so that there is no
- * room for them, does without. They belong to the request that began the fetch; a request that joined it may differ,
- * and waits for the final head. */
+/* Passes on the origin's interim responses, whole ones only. A client that has stopped reading, so that there is not
+ * enough room for them, does without. They belong to the request that began the fetch. A request that joined it may
+ * differ, and waits for the final head. */
 static void client_pass_interim(struct client *c)
 {
 	char bytes[OBJECT_INTERIM_MAX];
@@ -141,7 +140,7 @@ static void client_pass_interim(struct client *c)
 		(void)conn_cork(c->conn, &iov, 1);
 }
 
-/* A refused request may have no version: it is answered as HTTP/1.0 would be, and the connection closed. */
+/* A refused request may have no version: its answer has the form of HTTP/1.0, and the connection is closed. */
 bool client_begin(struct client *c)
 {
 	struct exchange *x = c->x;
@@ -210,16 +209,6 @@ void client_cut(struct client *c)
 	client_close(c, c->x->sender.framing == FRAME_CLOSE);
 }
 
-/* An answer that goes out at once is measured by one look at the clock. */
-static void client_note_time(struct client *c)
-{
-	struct exchange *x = c->x;
-
-	x->sent_us = loop_now_us(client_loop(c));
-	if (!x->first_us)
-		x->first_us = x->sent_us;
-}
-
 bool client_send(struct client *c)
 {
 	struct exchange *x = c->x;
@@ -231,8 +220,11 @@ bool client_send(struct client *c)
 	x->sender.gathers = c->after == AFTER_STAYS && !x->body && x->in_len > x->msg.head_len &&
 	    unsent < CLIENT_GATHER_BYTES;
 	r = sender_write(&x->sender, c->conn, &c->reader);
-	if (client_measures(c) || client_times(c))
-		client_note_time(c);
+	/* An answer that goes out at once is measured by one look at the clock. */
+	if (client_measures(c) || client_times(c)) {
+		x->sent_us = loop_now_us(client_loop(c));
+		x->first_us = x->first_us ? x->first_us : x->sent_us;
+	}
 	moved = x->sender.bytes > before || conn_unsent(c->conn) < unsent;
 	stats_add(loop_stats(client_loop(c)), STAT_BYTES_TO_CLIENTS, x->sender.bytes - before);
 	if (r == SENDER_BLOCKED && (moved || !c->blocked))

@@ -1,7 +1,7 @@
 /* A CONNECT that is opened (option intercept), from its request until the client speaks TLS with utfeed; see
- * client_internal.h. What comes inside are requests as on any connection, for https URLs of the CONNECT's authority.
- * Invariant: the client hears nothing good before the origin was asked who it is; where its certificate was not
- * accepted, nothing but that answers whatever comes inside. */
+ * client_internal.h. The requests inside are like those on any connection, for https URLs of the CONNECT's authority.
+ * Invariant: the client gets no 200 before the origin was asked for its certificate. If that certificate was not
+ * accepted, the failure is the only answer to any request inside. */
 #include "proxy/client/client_intercept.h"
 
 #include <stdlib.h>
@@ -195,8 +195,8 @@ static void client_begin_tls(struct client *c)
 		return;
 	}
 	leaf_unref(&leaf);
-	/* Who asks inside is who asked for the CONNECT: what is said inside no proxy can have read, let alone
-	 * written. */
+	/* The client inside is the client of the CONNECT: no proxy can have read the requests inside, let alone written
+	 * them. */
 	c->who = x->who;
 	c->who.settled = true;
 	c->channel = o->old ? CHANNEL_TLS : CHANNEL_HANDSHAKE;

@@ -31,7 +31,7 @@ bool client_opens(struct client *);
 bool client_hello(struct client *);
 /* Lets go of what the connection waits for. */
 void client_leave_opened(struct client *);
-/* Whether a request inside is answered already, because nothing may be asked there (any more). */
+/* Whether a request inside has its answer already, because nothing may be asked there (any more). */
 bool client_inside_ends(struct client *, bool has_body);
 
 #endif

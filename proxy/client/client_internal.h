@@ -72,7 +72,7 @@ struct exchange {
 	bool body_starved;             /* the body's object is full: reading has stopped */
 	struct request_context ctx;    /* as of the request's complete head; settings NULL: no request yet */
 	struct request request;        /* what the request head says, once complete */
-	struct answer answer;          /* NEW also for what is no request, and is answered all the same */
+	struct answer answer;          /* NEW also for bytes that are not a request: the client refuses them itself */
 	struct object_head *head;      /* the head that goes out; one reference */
 	uint64_t offset;               /* where in the body this response begins */
 	size_t interim;                /* bytes of interim responses passed on */
@@ -93,7 +93,7 @@ struct client {
 	/* the sender of the requests: a client, or a proxy that is believed about its clients */
 	struct requester who;
 	struct exchange *x;            /* NULL: idle */
-	struct dial *opening;        /* CL_CONNECT: the origin's connection, being opened */
+	struct dial *opening;          /* CL_CONNECT: the origin's connection, being opened */
 	/* the CONNECT that was opened: requests come inside it, or will; NULL: none was */
 	struct opened *opened;
 	struct tunnel *tunnel;         /* CL_TUNNEL: the connection's events go there */

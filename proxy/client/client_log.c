@@ -6,8 +6,8 @@
 #include "proxy/net/conn.h"
 #include "proxy/net/tunnel.h"
 
-/* The times and the address of a fetch are those of the request that began it and is answered by it, not those of a
- * refresh behind a hit. */
+/* The times and the address of a fetch belong to the request that began the fetch and gets its response. A hit has
+ * none, even if a refresh runs behind it. */
 static const struct fetch_timing *client_timing(const struct exchange *x)
 {
 	const struct cache_status *s = answer_status(&x->answer);

@@ -1,5 +1,5 @@
-/* What an answer adds to the histograms and the counts by label; see client_internal.h. Nothing here runs where there
- * is no admin listener. */
+/* Adding an answer to the histograms and the counts by label; see client_internal.h. Nothing here runs without an admin
+ * listener. */
 #include "proxy/client/client_internal.h"
 #include "proxy/feeds/feeds_seen.h"
 
@@ -25,7 +25,8 @@ static enum failure_kind client_cut_why(const struct client *c, bool cut)
 }
 
 /* Notes the answer in the list of feeds. An error is listed for every URL of a route or the gateway, which are there
- * for feeds; of the forward proxy, through which anything may be asked for, only where the URL was a feed before. */
+ * for feeds. A client may ask the forward proxy for anything, so its errors are listed only if the URL was a feed
+ * before. */
 static void client_note_feed(struct client *c, const struct object_report *all, bool cut)
 {
 	struct exchange *x = c->x;

@@ -51,7 +51,7 @@ static void client_refuse_error(struct client *c)
 	}
 }
 
-/* Finds the method even in a head that cannot be understood, for a HEAD is answered without a body whatever else the
+/* Finds the method even in a head that cannot be understood, because the answer to a HEAD has no body whatever else the
  * head says (RFC 9110 section 9.3.2). */
 void client_find_method(struct exchange *x)
 {
@@ -194,13 +194,6 @@ static int client_grow_to(struct client *c, size_t cap)
 	return 0;
 }
 
-static int client_grow_in(struct client *c)
-{
-	size_t max = client_in_max(c), twice = c->x->in_cap * 2;
-
-	return client_grow_to(c, twice < max ? twice : max);
-}
-
 /* Writes text beyond ASCII in the target of a request as %XX; what is behind it in the buffer moves. False: the request
  * is refused, or the connection closed. */
 static bool client_encode_target(struct client *c)
@@ -285,9 +278,9 @@ void client_read(struct client *c)
 			x = c->x;
 		}
 		if (x->in_len == x->in_cap) {
-			if (x->in_cap >= client_in_max(c))
-				return;
-			if (client_grow_in(c))
+			size_t max = client_in_max(c);
+
+			if (x->in_cap >= max || client_grow_to(c, x->in_cap * 2 < max ? x->in_cap * 2 : max))
 				return;
 		}
 		n = conn_read(c->conn, x->in + x->in_len, x->in_cap - x->in_len);

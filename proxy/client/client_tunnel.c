@@ -104,7 +104,7 @@ void client_connect(struct client *c)
 	struct destination to;
 	struct object *refusal = NULL;
 
-	/* Bytes behind the head are no request, even if this one is refused. */
+	/* Bytes behind the head are not a request, even if this one is refused. */
 	client_ends(c, AFTER_LINGERS);
 	if (client_opens(c))
 		return;

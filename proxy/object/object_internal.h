@@ -85,8 +85,8 @@ static inline void object_unlock(const struct object *o)
 		pthread_mutex_unlock(&o->making->lock);
 }
 
-/* A report that objects share which have the same one: what is stored tells of a few verdicts only. Without what only
- * the fetch's own readers ask for. *made: the memory taken for it, 0 where it was there. NULL: out of memory. */
+/* A report that objects share which have the same one: stored responses have a few verdicts only. *made: the memory
+ * taken for it, 0 if it was there. NULL: out of memory. */
 const struct object_report *report_share(const struct object_report *, size_t *made);
 void report_unshare(const struct object_report *);
 
