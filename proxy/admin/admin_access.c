@@ -50,8 +50,8 @@ static bool access_is_ours(struct slice url, const struct http_msg *m)
 
 	if (!host.len || !(slice_is(scheme, "http") || slice_is(scheme, "https")) || !rest.at)
 		return false;
-	if (rest.len < host.len + 2 || memcmp(rest.at, "//", 2) != 0 ||
-	    strncasecmp(rest.at + 2, host.at, host.len) != 0)
+	if (rest.len < host.len + 2 || memcmp(rest.at, "//", 2) ||
+	    strncasecmp(rest.at + 2, host.at, host.len))
 		return false;
 	return rest.len == host.len + 2 || rest.at[host.len + 2] == '/';
 }

@@ -148,7 +148,7 @@ static bool admin_is_post(const struct http_msg *m)
 
 	while (m->base[at] == '\r' || m->base[at] == '\n')
 		at++;
-	return m->target - at == 5 && memcmp(m->base + at, "POST ", 5) == 0;
+	return m->target - at == 5 && !memcmp(m->base + at, "POST ", 5);
 }
 
 const struct admin_page *admin_find(const struct http_msg *m, struct slice path, bool *known)
@@ -159,7 +159,7 @@ const struct admin_page *admin_find(const struct http_msg *m, struct slice path,
 	for (size_t i = 0; i < sizeof admin_pages / sizeof *admin_pages; i++) {
 		const struct admin_page *page = &admin_pages[i];
 
-		if (path.len != strlen(page->path) || memcmp(path.at, page->path, path.len) != 0)
+		if (path.len != strlen(page->path) || memcmp(path.at, page->path, path.len))
 			continue;
 		if ((post && page->methods != TELLS) || (get && page->methods != DOES))
 			return page;

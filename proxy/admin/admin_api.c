@@ -188,7 +188,7 @@ void admin_api_log_level(struct admin_exchange *x)
 
 	if (x->msg->method != METHOD_GET && x->msg->method != METHOD_HEAD) {
 		for (size_t i = 0; r == FORM_FOUND && i < ADMIN_LEVELS; i++)
-			if (strcmp(admin_levels[i], word) == 0)
+			if (!strcmp(admin_levels[i], word))
 				level = i;
 		if (level == ADMIN_LEVELS) {
 			admin_api_error(x, 400, "level is error, warn, info or debug.");

@@ -43,8 +43,8 @@ void admin_api_reload(struct admin_exchange *x)
 		return;
 	}
 	wait->x = x;
-	wait->trial = form_get(x->query, x->body, "trial", word, sizeof word) == FORM_FOUND && strcmp(word, "1") == 0;
-	wait->lines = form_get(x->query, x->body, "as", word, sizeof word) == FORM_FOUND && strcmp(word, "lines") == 0;
+	wait->trial = form_get(x->query, x->body, "trial", word, sizeof word) == FORM_FOUND && !strcmp(word, "1");
+	wait->lines = form_get(x->query, x->body, "as", word, sizeof word) == FORM_FOUND && !strcmp(word, "lines");
 	wait->after = atomic_load(x->admin->parts.reloads);
 	x->reload = wait;
 	LIST_INSERT_HEAD(&x->admin->waits, wait, link);

@@ -178,7 +178,7 @@ static struct check_job *job_new(struct admin_exchange *x, const struct check_or
 	job->settings = settings_ref(x->admin->settings);
 	pthread_mutex_init(&job->lock, NULL);
 	TAILQ_INSERT_TAIL(&x->admin->jobs, job, link);
-	if (order->url ? (job->url = strdup(order->url)) != NULL
+	if (order->url ? !!(job->url = strdup(order->url))
 	               : (job->name = strdup(order->name)) && (job->type = strdup(order->type))) {
 		job->body = admin_conn_take_body(x);
 		return job;
@@ -189,7 +189,7 @@ static struct check_job *job_new(struct admin_exchange *x, const struct check_or
 
 int check_job_start(struct admin_exchange *x, const struct check_order *order, check_job_done_f *done)
 {
-	size_t n = jobs_started(x->admin, order->url != NULL);
+	size_t n = jobs_started(x->admin, order->url);
 	struct check_job *job;
 
 	if ((order->url && n >= CHECK_JOBS_MAX) || !(job = job_new(x, order, done)))

@@ -53,7 +53,7 @@ const struct feeds_order feeds_orders[] = {
 
 bool feed_is_mislabelled(const struct feed_seen *feed)
 {
-	return feed->charset && feed->was && strcasecmp(feed->charset, feed->was) != 0;
+	return feed->charset && feed->was && strcasecmp(feed->charset, feed->was);
 }
 
 static bool feeds_wanted(const struct feeds_query *query, const struct feed_seen *feed)
@@ -137,7 +137,7 @@ static bool feeds_read_flag(struct slice query, const char *name)
 	char word[16];
 
 	return form_get(query, (struct slice){ NULL, 0 }, name, word, sizeof word) == FORM_FOUND &&
-	    strcmp(word, "0") != 0;
+	    strcmp(word, "0");
 }
 
 const char *feeds_asked_read(struct feeds_asked *asked, struct slice query, struct feeds_seen *feeds,

@@ -47,7 +47,7 @@ static enum form_result form_find(struct slice form, const char *name, char *out
 		const char *eq = memchr(member.at, '=', member.len);
 		size_t len = eq ? (size_t)(eq - member.at) : member.len;
 
-		if (len != strlen(name) || memcmp(member.at, name, len) != 0)
+		if (len != strlen(name) || memcmp(member.at, name, len))
 			continue;
 		member = eq ? (struct slice){ eq + 1, member.len - len - 1 } : (struct slice){ "", 0 };
 		return form_decode(member, out, cap) ? FORM_FOUND : FORM_TOO_LONG;

@@ -52,7 +52,7 @@ void html_begin(FILE *out, const char *title, const char *here)
 	    out);
 	for (size_t i = 0; i < sizeof html_places / sizeof *html_places; i++)
 		fprintf(out, "<li><a href=\"%s\"%s>%s</a></li>\n", html_places[i].path,
-		    strcmp(html_places[i].path, here) == 0 ? " aria-current=\"page\"" : "", html_places[i].name);
+		    !strcmp(html_places[i].path, here) ? " aria-current=\"page\"" : "", html_places[i].name);
 	fprintf(out, "</ul></nav>\n</header>\n<main>\n<h1>%s</h1>\n", title);
 }
 

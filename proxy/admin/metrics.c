@@ -46,7 +46,7 @@ static void metrics_escaped(FILE *out, const char *text)
 static void metrics_head(const struct exposition *exposition, const char *name, const char *unit, const char *type,
     const char *help)
 {
-	const char *total = strcmp(type, "counter") == 0 && exposition->format == METRICS_PROMETHEUS ? "_total" : "";
+	const char *total = !strcmp(type, "counter") && exposition->format == METRICS_PROMETHEUS ? "_total" : "";
 	char full[128];
 
 	snprintf(full, sizeof full, PREFIX "%s%s%s%s", name, *unit ? "_" : "", unit, total);
@@ -128,7 +128,7 @@ static uint64_t metrics_rule_sum(const struct metrics_source *from, const char *
 		unsigned n = atomic_load_explicit(&answers->n_rules, memory_order_acquire);
 
 		for (unsigned r = 0; r < n; r++)
-			if (strcmp(answers->rules[r].name, rule) == 0)
+			if (!strcmp(answers->rules[r].name, rule))
 				sum += stats_get(&answers->rules[r].n);
 	}
 	return sum;
@@ -139,7 +139,7 @@ static bool metrics_has_rule(const struct answers *answers, const char *rule)
 	unsigned n = atomic_load_explicit(&answers->n_rules, memory_order_acquire);
 
 	for (unsigned r = 0; r < n; r++)
-		if (strcmp(answers->rules[r].name, rule) == 0)
+		if (!strcmp(answers->rules[r].name, rule))
 			return true;
 	return false;
 }
@@ -186,7 +186,7 @@ static uint64_t metrics_failed(const struct metrics_source *from, const char *to
 	uint64_t sum = 0;
 
 	for (size_t kind = FAILURE_NONE + 1; kind < FAILURE_COUNT; kind++)
-		for (size_t i = 0; strcmp(failure_token(kind), token) == 0 && i < from->n; i++)
+		for (size_t i = 0; !strcmp(failure_token(kind), token) && i < from->n; i++)
 			sum += stats_get(&from->sets[i]->failures[kind]);
 	return sum;
 }
@@ -195,7 +195,7 @@ static uint64_t metrics_failed(const struct metrics_source *from, const char *to
 static bool metrics_token_is_new(size_t kind)
 {
 	for (size_t k = FAILURE_NONE + 1; k < kind; k++)
-		if (strcmp(failure_token(k), failure_token(kind)) == 0)
+		if (!strcmp(failure_token(k), failure_token(kind)))
 			return false;
 	return true;
 }

@@ -37,7 +37,7 @@ static bool multipart_is_called(struct slice lines, const char *name, struct sli
 			value.len--;
 		called = multipart_parameter(value, "name");
 		*file = multipart_parameter(value, "filename");
-		return called.len == strlen(name) && memcmp(called.at, name, called.len) == 0;
+		return called.len == strlen(name) && !memcmp(called.at, name, called.len);
 	}
 	return false;
 }

@@ -33,7 +33,7 @@ static long process_descriptors(void)
 
 	if (!d)
 		return -1;
-	for (struct dirent *dirent; (dirent = readdir(d)) != NULL;)
+	for (struct dirent *dirent; (dirent = readdir(d));)
 		n += dirent->d_name[0] != '.';
 	closedir(d);
 	return n;
@@ -47,7 +47,7 @@ static double process_start(void)
 	unsigned long long ticks = 0, booted = 0;
 
 	/* The start is field 22. The name, field 2, alone may hold blanks, and ends with the last bracket. */
-	if (f && fgets(line, sizeof line, f) && (at = strrchr(line, ')')) != NULL)
+	if (f && fgets(line, sizeof line, f) && (at = strrchr(line, ')')))
 		for (int field = 2; at && field < 22; field++)
 			at = strchr(at + 1, ' ');
 	else

@@ -20,7 +20,7 @@ static char **check_environment(void)
 		n++;
 	copy = calloc(n + 1, sizeof *copy);
 	for (size_t i = 0; copy && i < n; i++)
-		if (strncmp(environ[i], file, sizeof file - 1) != 0)
+		if (strncmp(environ[i], file, sizeof file - 1))
 			copy[kept++] = environ[i];
 	return copy;
 }

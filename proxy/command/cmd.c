@@ -49,7 +49,7 @@ int cmd_open(const char *path, const char *command, bool fetches)
 {
 	int fd;
 
-	if (strcmp(path, "-") == 0)
+	if (!strcmp(path, "-"))
 		return STDIN_FILENO;
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0 && (errno == ENOENT || errno == ENOTDIR || errno == ENAMETOOLONG))

@@ -156,7 +156,7 @@ static bool check_locale_is_utf_8(void)
 
 	if (!locale)
 		return false;
-	utf_8 = strcmp(nl_langinfo_l(CODESET, locale), "UTF-8") == 0;
+	utf_8 = !strcmp(nl_langinfo_l(CODESET, locale), "UTF-8");
 	freelocale(locale);
 	return utf_8;
 }
@@ -165,7 +165,7 @@ static bool check_locale_is_utf_8(void)
 static struct check_style check_style_of(int fd)
 {
 	const char *no_colour = getenv("NO_COLOR"), *terminal = getenv("TERM");
-	bool plain = (no_colour && *no_colour) || !terminal || strcmp(terminal, "dumb") == 0;
+	bool plain = (no_colour && *no_colour) || !terminal || !strcmp(terminal, "dumb");
 
 	if (!isatty(fd))
 		return (struct check_style){ false, false };
@@ -225,7 +225,7 @@ static int check_option(struct check_command *command, int opt)
 		return -1;
 	case OPT_HTML:
 		command->output = CHECK_HTML;
-		command->path = optarg && strcmp(optarg, "-") != 0 ? optarg : NULL;
+		command->path = optarg && strcmp(optarg, "-") ? optarg : NULL;
 		return -1;
 	case OPT_EXPLAIN:
 		command->options.explain = true;

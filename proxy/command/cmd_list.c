@@ -14,7 +14,7 @@ static bool list_is_asked_more(int argc, char **argv, const char *usage, int *st
 {
 	if (argc < 2)
 		return false;
-	if (strcmp(argv[1], "--help") != 0 && strcmp(argv[1], "-h") != 0) {
+	if (strcmp(argv[1], "--help") && strcmp(argv[1], "-h")) {
 		*status = cmd_usage(usage, "unexpected argument", argv[1]);
 		return true;
 	}
@@ -47,7 +47,7 @@ int cmd_charsets(int argc, char **argv)
 		return status;
 	for (int cs = CS_NONE + 1; cs < CS_COUNT; cs++) {
 		printf("%-24s", charset_name((enum charset)cs));
-		for (size_t i = 0; (label = charset_label_at(i)) != NULL; i++)
+		for (size_t i = 0; (label = charset_label_at(i)); i++)
 			if (label->charset == (enum charset)cs)
 				printf(" %s", label->text);
 		putchar('\n');

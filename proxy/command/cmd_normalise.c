@@ -172,9 +172,9 @@ int cmd_normalise(int argc, char **argv)
 			cmd_content_language(&job.options, optarg);
 			break;
 		case OPT_TO:
-			if (strcmp(optarg, "us-ascii") == 0)
+			if (!strcmp(optarg, "us-ascii"))
 				job.options.output = OUTPUT_US_ASCII;
-			else if (strcmp(optarg, "utf-8") == 0)
+			else if (!strcmp(optarg, "utf-8"))
 				job.options.output = OUTPUT_UTF_8;
 			else
 				return cmd_usage(usage, "no such output charset", optarg);

@@ -28,7 +28,7 @@ static int check_against(const struct conf *conf)
 		return -1;
 	if (conf->file && !realpath(conf->file, own))
 		perror("utfeed");
-	if (strcmp(own, taken) != 0) {
+	if (strcmp(own, taken)) {
 		fprintf(stderr, "utfeed: --against: that utfeed reads %s\n", *taken ? taken : "no file");
 		return -1;
 	}

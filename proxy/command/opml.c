@@ -23,7 +23,7 @@ static bool opml_starts(const struct opml *opml, const char *word)
 {
 	size_t len = strlen(word);
 
-	return (size_t)(opml->end - opml->at) >= len && memcmp(opml->at, word, len) == 0;
+	return (size_t)(opml->end - opml->at) >= len && !memcmp(opml->at, word, len);
 }
 
 /* Moves behind the word; to the end where it does not come. */
@@ -108,7 +108,7 @@ static uint32_t opml_named(const char *at, size_t len)
 	} names[] = { { "amp", '&' }, { "lt", '<' }, { "gt", '>' }, { "quot", '"' }, { "apos", '\'' } };
 
 	for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-		if (strlen(names[i].name) == len && memcmp(names[i].name, at, len) == 0)
+		if (strlen(names[i].name) == len && !memcmp(names[i].name, at, len))
 			return (uint32_t)names[i].c;
 	return 0;
 }
@@ -187,7 +187,7 @@ static bool opml_is_rewritten(const struct opml *opml, const struct text *url)
 {
 	size_t len = strlen(opml->gateway);
 
-	return url->len > len && strncasecmp(url->bytes, opml->gateway, len) == 0 && url->bytes[len] == '/';
+	return url->len > len && !strncasecmp(url->bytes, opml->gateway, len) && url->bytes[len] == '/';
 }
 
 /* The value between at and end becomes one that leads through the gateway. */
@@ -231,7 +231,7 @@ static void opml_attribute(struct opml *opml, bool leads)
 {
 	const char *name = opml->at, *value;
 	size_t len = opml_name(opml);
-	bool is_url = len == strlen("xmlUrl") && strncasecmp(name, "xmlUrl", len) == 0;
+	bool is_url = len == strlen("xmlUrl") && !strncasecmp(name, "xmlUrl", len);
 
 	opml_skip_space(opml);
 	if (opml->at == opml->end || *opml->at != '=') {
@@ -271,7 +271,7 @@ static void opml_tag(struct opml *opml, bool leads)
 
 static bool opml_name_is(const char *name, size_t len, const char *want)
 {
-	return len == strlen(want) && strncasecmp(name, want, len) == 0;
+	return len == strlen(want) && !strncasecmp(name, want, len);
 }
 
 /* Moves to the next element and behind its name. 0: there is none. */

@@ -85,22 +85,24 @@ static bool matches(const struct http_msg *m, enum header_id id, const struct co
 	return false;
 }
 
-/* Whether the stored response was modified after the field's date (sections 13.1.3 and 13.1.4). -1: the field is
- * ignored, because it is not a date or the stored response has none to compare. With If-Modified-Since Date stands in
- * for a missing Last-Modified (RFC 9111 section 4.3.2). */
-static int modified_after(const struct http_msg *m, enum header_id id, const struct conditional_stored *stored,
-    int64_t now)
+/* IGNORED: the field is not a date, or the stored response has none to compare. */
+enum since_date { SINCE_IGNORED, SINCE_SAME, SINCE_MODIFIED };
+
+/* Whether the stored response was modified after the field's date (sections 13.1.3 and 13.1.4). With If-Modified-Since
+ * Date stands in for a missing Last-Modified (RFC 9111 section 4.3.2). */
+static enum since_date modified_after(const struct http_msg *m, enum header_id id,
+    const struct conditional_stored *stored, int64_t now)
 {
 	int64_t since, modified;
 
 	if (http_msg_count(m, id) != 1 || !http_date_read(http_msg_get(m, id), now, &since))
-		return -1;
+		return SINCE_IGNORED;
 	if (!http_date_read(stored->last_modified, now, &modified)) {
 		if (id == H_IF_UNMODIFIED_SINCE)
-			return -1;
+			return SINCE_IGNORED;
 		modified = stored->date;
 	}
-	return modified > since;
+	return modified > since ? SINCE_MODIFIED : SINCE_SAME;
 }
 
 /* section 13.2.2 */
@@ -110,11 +112,11 @@ enum conditional_answer conditional_evaluate(const struct http_msg *m, const str
 	if (http_msg_has(m, H_IF_MATCH)) {
 		if (!matches(m, H_IF_MATCH, stored, true))
 			return CONDITIONAL_FAILED;
-	} else if (modified_after(m, H_IF_UNMODIFIED_SINCE, stored, now) == 1)
+	} else if (modified_after(m, H_IF_UNMODIFIED_SINCE, stored, now) == SINCE_MODIFIED)
 		return CONDITIONAL_FAILED;
 	if (http_msg_has(m, H_IF_NONE_MATCH))
 		return matches(m, H_IF_NONE_MATCH, stored, false) ? CONDITIONAL_NOT_MODIFIED : CONDITIONAL_PROCEED;
-	return modified_after(m, H_IF_MODIFIED_SINCE, stored, now) == 0 ? CONDITIONAL_NOT_MODIFIED
+	return modified_after(m, H_IF_MODIFIED_SINCE, stored, now) == SINCE_SAME ? CONDITIONAL_NOT_MODIFIED
 	    : CONDITIONAL_PROCEED;
 }
 

@@ -57,7 +57,7 @@ static bool domain_matches(struct slice host, struct slice domain)
 	const char *end = host.at + host.len;
 	struct ip ip;
 
-	if (host.len < domain.len || strncasecmp(end - domain.len, domain.at, domain.len) != 0)
+	if (host.len < domain.len || strncasecmp(end - domain.len, domain.at, domain.len))
 		return false;
 	return host.len == domain.len || (end[-(ptrdiff_t)domain.len - 1] == '.' && !ip_parse(host.at, host.len, &ip));
 }
@@ -72,7 +72,7 @@ static struct slice path_of(const struct destination *d)
 /* Section 5.1.4 */
 static bool cookie_path_matches(struct slice asked, struct slice path)
 {
-	if (asked.len < path.len || memcmp(asked.at, path.at, path.len) != 0)
+	if (asked.len < path.len || memcmp(asked.at, path.at, path.len))
 		return false;
 	return asked.len == path.len || path.at[path.len - 1] == '/' || asked.at[path.len] == '/';
 }

@@ -46,7 +46,7 @@ static bool take_scheme(struct loose *loose, const char *scheme)
 	size_t n = strlen(scheme);
 	struct loose then = *loose;
 
-	if (loose->rest.len < n || strncasecmp(loose->rest.at, scheme, n) != 0)
+	if (loose->rest.len < n || strncasecmp(loose->rest.at, scheme, n))
 		return false;
 	then.rest = (struct slice){ loose->rest.at + n, loose->rest.len - n };
 	if (!loose_url_take(&then, ':', "%3a"))

@@ -156,12 +156,13 @@ static int judge_use(const struct ca *ca, const char *path, struct ca_why *why)
 static int judge_dates(const struct ca *ca, const char *path, struct ca_why *why)
 {
 	char said[TLS_DATE_MAX];
-	int off = tls_is_out_of_date(ca->cert, said);
+	enum tls_validity validity = tls_validity(ca->cert, said);
 
-	if (!off)
+	if (validity == TLS_VALID)
 		return 0;
 	return ca_fail(why, CA_FILE_CERT, "certificate %s %s; %s", path, said,
-	    off > 0 ? "is the clock right?" : "make another with utfeed ca, and have clients trust that one");
+	    validity == TLS_NOT_YET ? "is the clock right?"
+	    : "make another with utfeed ca, and have clients trust that one");
 }
 
 static int judge_key(const struct ca *ca, const char *cert, const char *path, struct ca_why *why)

@@ -210,7 +210,7 @@ static void on_inbox(evutil_socket_t fd, short what, void *arg)
 	loop_enter(loop, (loop_callback *)on_inbox);
 	eventfd_read(fd, &ignored);
 	pthread_mutex_lock(&loop->inbox_lock);
-	while ((task = TAILQ_FIRST(&loop->inbox)) != NULL) {
+	while ((task = TAILQ_FIRST(&loop->inbox))) {
 		TAILQ_REMOVE(&loop->inbox, task, post_link);
 		task->posted = false;
 		loop_defer(loop, task);
@@ -264,7 +264,7 @@ static void on_tick(evutil_socket_t fd, short what, void *arg)
 		struct timer_list *list = &loop->queues[i].timers;
 		struct timer *timer;
 
-		while ((timer = TAILQ_FIRST(list)) != NULL && timer->due_ms <= now) {
+		while ((timer = TAILQ_FIRST(list)) && timer->due_ms <= now) {
 			loop_disarm(loop, timer);
 			loop_enter(loop, (loop_callback *)timer->fire);
 			timer->fire(timer);

@@ -25,7 +25,7 @@ static const struct { uint8_t family; enum proxy_protocol_whose whose; bool ipv6
 
 static bool proxy_protocol_begins(const uint8_t *bytes, size_t len, const void *with, size_t with_len)
 {
-	return memcmp(bytes, with, len < with_len ? len : with_len) == 0;
+	return !memcmp(bytes, with, len < with_len ? len : with_len);
 }
 
 /* The word at *at, which ends at a blank, the last one at the line's end. *at moves behind the blank. */

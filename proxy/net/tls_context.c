@@ -318,7 +318,7 @@ void tls_context_unref(struct tls_context **cp)
 
 /* ---- dates ---- */
 
-int tls_is_out_of_date(const X509 *certificate, char said[TLS_DATE_MAX])
+enum tls_validity tls_validity(const X509 *certificate, char said[TLS_DATE_MAX])
 {
 	const ASN1_TIME *from = X509_get0_notBefore(certificate), *until = X509_get0_notAfter(certificate);
 	bool early = X509_cmp_current_time(from) > 0, late = X509_cmp_current_time(until) < 0;
@@ -329,7 +329,7 @@ int tls_is_out_of_date(const X509 *certificate, char said[TLS_DATE_MAX])
 		strftime(date, sizeof date, "%Y-%m-%d %H:%M", &tm);
 	snprintf(said, TLS_DATE_MAX, "%s %s UTC", early ? "is not valid before" : "expired on", date);
 	ERR_clear_error();
-	return early ? 1 : late ? -1 : 0;
+	return early ? TLS_NOT_YET : late ? TLS_EXPIRED : TLS_VALID;
 }
 
 bool tls_context_is_out_of_date(struct tls_context *context, const char *file, struct tls_why *why)
@@ -342,12 +342,12 @@ bool tls_context_is_out_of_date(struct tls_context *context, const char *file, s
 	if (!own)
 		return false;
 	why->file = TLS_FILE_CERT;
-	if (tls_is_out_of_date(own, said)) {
+	if (tls_validity(own, said) != TLS_VALID) {
 		snprintf(why->text, sizeof why->text, "certificate %s: %s", file, said);
 		return true;
 	}
 	SSL_CTX_get0_chain_certs(context->ssl, &chain);
-	while (i < sk_X509_num(chain) && !tls_is_out_of_date(sk_X509_value(chain, i), said))
+	while (i < sk_X509_num(chain) && tls_validity(sk_X509_value(chain, i), said) == TLS_VALID)
 		i++;
 	snprintf(why->text, sizeof why->text, "a certificate above the first in %s: %s", file, said);
 	return i < sk_X509_num(chain);

@@ -84,7 +84,8 @@ enum tls_verified tls_verify(X509_STORE_CTX *, bool wanted, struct tls_context *
 /* For OpenSSL, which asks for the password of an encrypted key and else would ask on the terminal: true in *asked. */
 int tls_no_password(char *buf, int size, int writing, void *asked);
 enum { TLS_DATE_MAX = 48 };
-/* Whether a certificate is not valid yet (1) or no more (-1); 0: it is valid. said: how, with the date. */
-int tls_is_out_of_date(const X509 *, char said[TLS_DATE_MAX]);
+/* Whether a certificate is valid now. said: if not, how, with the date. */
+enum tls_validity { TLS_VALID, TLS_NOT_YET, TLS_EXPIRED };
+enum tls_validity tls_validity(const X509 *, char said[TLS_DATE_MAX]);
 
 #endif

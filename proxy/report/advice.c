@@ -172,7 +172,7 @@ static bool has_junk_before(const struct check_report *report)
 
 static bool has_fault(const struct check_report *report)
 {
-	return report->fault != NULL;
+	return report->fault;
 }
 
 static bool repaired(const struct check_report *report)
@@ -235,7 +235,7 @@ static bool is_replaced(const char *text)
 	static const char replacement[] = "\xef\xbf\xbd";
 	size_t len = sizeof replacement - 1;
 
-	while (strncmp(text, replacement, len) == 0)
+	while (!strncmp(text, replacement, len))
 		text += len;
 	return *text == '\0';
 }

@@ -33,18 +33,22 @@ static bool texts_alike(struct reading_on *a, struct reading_on *b, const struct
 	while (alike && a->at < evidence->len) {
 		read_on(a, evidence);
 		read_on(b, evidence);
-		alike = a->at == b->at && a->len == b->len && memcmp(a->text, b->text, a->len) == 0;
+		alike = a->at == b->at && a->len == b->len && !memcmp(a->text, b->text, a->len);
 	}
 	return alike;
 }
 
-/* Whether two names of a charset come to the same text. -1: out of memory. */
-static int decode_alike(const struct verdict *v, const struct verdict *other, const struct evidence *evidence)
+enum likeness { UNLIKE, ALIKE, LIKENESS_NO_MEMORY };
+
+/* Whether two names of a charset come to the same text. */
+static enum likeness decode_alike(const struct verdict *v, const struct verdict *other, const struct evidence *evidence)
 {
 	struct reading_on a = { .decoder = decoder_new(v->charset, v->literal ? DECODER_LITERAL : 0) };
 	struct reading_on b = { .decoder = decoder_new(other->charset, other->literal ? DECODER_LITERAL : 0) };
-	int answer = a.decoder && b.decoder ? texts_alike(&a, &b, evidence) : errno == EINVAL ? 1 : -1;
+	enum likeness answer = errno == EINVAL ? ALIKE : LIKENESS_NO_MEMORY;
 
+	if (a.decoder && b.decoder)
+		answer = texts_alike(&a, &b, evidence) ? ALIKE : UNLIKE;
 	decoder_free(&a.decoder);
 	decoder_free(&b.decoder);
 	return answer;
@@ -54,34 +58,33 @@ static bool is_ascii(const struct verdict *v)
 {
 	const char *name = check_published(v);
 
-	return name && strcmp(name, "us-ascii") == 0;
+	return name && !strcmp(name, "us-ascii");
 }
 
-/* -1: out of memory. */
-static int agrees(const struct verdict *v, const struct verdict *other, const struct evidence *evidence)
+static enum likeness agrees(const struct verdict *v, const struct verdict *other, const struct evidence *evidence)
 {
 	if (v->kind != other->kind || v->charset != other->charset ||
 	    (v->kind != VERDICT_CHARSET && v->error != other->error))
-		return 0;
+		return UNLIKE;
 	if (v->kind != VERDICT_CHARSET || check_same_name(v, other))
-		return 1;
+		return ALIKE;
 	if (is_ascii(v) != is_ascii(other) && !v->extended && !other->extended)
-		return evidence->utf8.ascii;
-	return v->literal == other->literal ? 1 : decode_alike(v, other, evidence);
+		return evidence->utf8.ascii ? ALIKE : UNLIKE;
+	return v->literal == other->literal ? ALIKE : decode_alike(v, other, evidence);
 }
 
 int check_agree(enum policy leaders[POLICY_COUNT], const struct verdict verdicts[POLICY_COUNT],
     const struct evidence *evidence)
 {
 	for (int i = 0; i < POLICY_COUNT; i++) {
-		int same = 0;
+		enum likeness same = UNLIKE;
 
 		leaders[i] = (enum policy)i;
-		for (int k = 0; k < i && same == 0; k++) {
+		for (int k = 0; k < i && same == UNLIKE; k++) {
 			same = agrees(&verdicts[k], &verdicts[i], evidence);
-			if (same < 0)
+			if (same == LIKENESS_NO_MEMORY)
 				return -1;
-			if (same > 0)
+			if (same == ALIKE)
 				leaders[i] = leaders[k];
 		}
 	}

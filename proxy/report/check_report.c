@@ -15,7 +15,7 @@ bool check_same_name(const struct verdict *a, const struct verdict *b)
 {
 	const char *x = check_published(a), *y = check_published(b);
 
-	return x && y ? strcmp(x, y) == 0 : x == y;
+	return x && y ? !strcmp(x, y) : x == y;
 }
 
 bool check_agrees(const struct check_report *report, enum policy policy)

@@ -148,7 +148,7 @@ static bool json_take_word(struct log_json *out)
 	out->value[r.len] = '\0';
 	if (r.len == 0)
 		return json_fail(out);
-	if (strcmp(out->value, "null") == 0)
+	if (!strcmp(out->value, "null"))
 		out->value[0] = '\0';
 	return true;
 }

@@ -134,7 +134,7 @@ static bool log_read_json(struct log_line *line, const char *at, const char *end
 
 	while (log_json_next(&j))
 		for (size_t i = 0; i < LOG_FIELDS; i++)
-			if (j.value[0] && strcmp(j.key, log_fields[i].name) == 0 &&
+			if (j.value[0] && !strcmp(j.key, log_fields[i].name) &&
 			    !log_set(line, i, j.value, strlen(j.value)))
 				return false;
 	return !j.failed && line->target[0] && (line->method[0] || line->requests);
@@ -192,7 +192,7 @@ bool log_line_is_combined(const char *line, size_t len)
 
 bool log_line_is_mislabelled(const struct log_line *line)
 {
-	return line->was[0] && strcmp(line->was, line->charset) != 0;
+	return line->was[0] && strcmp(line->was, line->charset);
 }
 
 /* Failures of the publisher's: what a client did wrong, and what utfeed refuses, is none. */
@@ -200,7 +200,7 @@ bool log_line_is_error(const struct log_line *line)
 {
 	if (line->requests)
 		return line->errors > 0;
-	return line->status == 404 || line->status == 410 || line->status >= 500 || strcmp(line->end, "cut") == 0;
+	return line->status == 404 || line->status == 410 || line->status >= 500 || !strcmp(line->end, "cut");
 }
 
 /* "2026-11-21T04:34:26.545Z"; the shape is checked before the numbers are read. */
@@ -225,13 +225,13 @@ uint64_t log_line_time(const struct log_line *line)
 
 bool log_line_saves(const struct log_line *line)
 {
-	return strcmp(line->cache, "hit") == 0 || strcmp(line->collapsed, "true") == 0 ||
+	return !strcmp(line->cache, "hit") || !strcmp(line->collapsed, "true") ||
 	    (*line->cache && *line->kept && !*line->origin);
 }
 
 bool log_line_counts(const struct log_line *line)
 {
-	return strcmp(line->method, "CONNECT") != 0 && (line->charset[0] || log_line_is_error(line));
+	return strcmp(line->method, "CONNECT") && (line->charset[0] || log_line_is_error(line));
 }
 
 /* Undoes percent-encoding, except that of control characters. */
@@ -259,7 +259,7 @@ static bool log_find_url(const char *target, char url[LOG_FEED_MAX])
 		log_text(url, LOG_FEED_MAX, at, strlen(at));
 		return true;
 	}
-	log_decode(url, LOG_FEED_MAX, strncmp(at, "?url=", 5) == 0 ? at + 5 : at);
+	log_decode(url, LOG_FEED_MAX, !strncmp(at, "?url=", 5) ? at + 5 : at);
 	return url_is_http(url, strlen(url));
 }
 
@@ -283,7 +283,7 @@ static void log_host(const char *url, char host[LOG_PUBLISHER_MAX])
 		len -= (size_t)(user + 1 - at);
 		at = user + 1;
 	}
-	if (len > port && memcmp(at + len - port, tls ? ":443" : ":80", port) == 0)
+	if (len > port && !memcmp(at + len - port, tls ? ":443" : ":80", port))
 		len -= port;
 	log_lower(host, at, len);
 }

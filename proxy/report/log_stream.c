@@ -29,8 +29,8 @@ static bool stream_is_list(const struct log_stream *stream)
 {
 	size_t begin = sizeof list_begin - 1, end = sizeof list_end - 1;
 
-	return stream->len >= begin + end && memcmp(stream->bytes, list_begin, begin) == 0 &&
-	    memcmp(stream->bytes + stream->len - end, list_end, end) == 0;
+	return stream->len >= begin + end && !memcmp(stream->bytes, list_begin, begin) &&
+	    !memcmp(stream->bytes + stream->len - end, list_end, end);
 }
 
 /* Takes bytes of a line. Returns how many. */

@@ -59,7 +59,7 @@ static struct publisher *publishers_find(struct publishers *publishers, const ch
 	struct publisher **bucket = &publishers->buckets[publishers_bucket(name)], *one = *bucket;
 	size_t size = sizeof *one + strlen(name) + 1;
 
-	while (one && strcmp(one->name, name) != 0)
+	while (one && strcmp(one->name, name))
 		one = one->next;
 	if (one || !(one = calloc(1, size)))
 		return one;
@@ -75,7 +75,7 @@ static struct publisher_feed *publishers_find_feed(struct publishers *publishers
 {
 	struct publisher_feed *feed = publishers->feed_buckets[bucket];
 
-	while (feed && (strcmp(feed->url, url) != 0 || strcmp(feed->publisher->name, name) != 0))
+	while (feed && (strcmp(feed->url, url) || strcmp(feed->publisher->name, name)))
 		feed = feed->next;
 	return feed;
 }
@@ -232,7 +232,7 @@ void publishers_sort(struct publishers *publishers)
 
 bool publisher_feed_is_bad(const struct publisher_feed *feed)
 {
-	uint64_t expected = strcmp(feed->charset, "utf-8") != 0;
+	uint64_t expected = strcmp(feed->charset, "utf-8");
 
 	return feed->mislabelled || feed->repairs > expected || feed->malformed || feed->errors || feed->kept_since;
 }

@@ -171,7 +171,7 @@ static void put_declared(struct text *t, const struct check_report *report, cons
 {
 	const struct evidence_label *own = check_declared(report);
 
-	if (!own->text[0] || (label && strcasecmp(own->text, label->text) == 0) || (right && fits(own, report))) {
+	if (!own->text[0] || (label && !strcasecmp(own->text, label->text)) || (right && fits(own, report))) {
 		text_puts(t, ".");
 	} else if (fits(own, report)) {
 		text_puts(t, ", as its XML declaration says.");

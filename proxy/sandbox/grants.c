@@ -144,7 +144,7 @@ static void add_folder_of(const struct conf_grants *wanted, const char *path, un
 static void add_with_folder(const struct conf_grants *wanted, const char *path, unsigned rights)
 {
 	char *real = realpath(path, NULL);
-	bool elsewhere = real && strcmp(real, path) != 0;
+	bool elsewhere = real && strcmp(real, path);
 	struct stat about;
 
 	wanted->to->failed |= !real && errno == ENOMEM;
