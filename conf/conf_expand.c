@@ -11,7 +11,7 @@ enum { EXPANDED_MAX_BYTES = 64 << 10 };
 #define FORMS "allowed: ${NAME}, ${NAME:-TEXT}, or $$ for a dollar"
 
 /* ${NAME} or ${NAME:-TEXT} in its parts; they point into the value. */
-struct reference {
+struct variable {
 	const char *name, *otherwise;       /* otherwise NULL: there is no :-TEXT */
 	size_t name_len, otherwise_len;
 };
@@ -25,11 +25,11 @@ static size_t variable_length(const char *text)
 }
 
 /* Reads what stands behind "${". Returns the text behind the closing brace; NULL: it is not of that form. */
-static const char *read_reference(const char *text, struct reference *ref)
+static const char *read_reference(const char *text, struct variable *ref)
 {
 	const char *end = strchr(text, '}'), *behind;
 
-	*ref = (struct reference){ .name = text, .name_len = variable_length(text) };
+	*ref = (struct variable){ .name = text, .name_len = variable_length(text) };
 	behind = text + ref->name_len;
 	if (!end || !ref->name_len)
 		return NULL;
@@ -42,7 +42,7 @@ static const char *read_reference(const char *text, struct reference *ref)
 	return memmem(ref->otherwise, ref->otherwise_len, "${", 2) ? NULL : end + 1;
 }
 
-static const char *variable(char *const *envp, const struct reference *ref)
+static const char *variable(char *const *envp, const struct variable *ref)
 {
 	for (; *envp; envp++)
 		if (strncmp(*envp, ref->name, ref->name_len) == 0 && (*envp)[ref->name_len] == '=')
@@ -50,7 +50,7 @@ static const char *variable(char *const *envp, const struct reference *ref)
 	return NULL;
 }
 
-static int write_reference(FILE *out, const struct reference *ref, char *const *envp, struct conf_error *error)
+static int write_reference(FILE *out, const struct variable *ref, char *const *envp, struct conf_error *error)
 {
 	const char *value = variable(envp, ref);
 
@@ -66,7 +66,7 @@ static int write_reference(FILE *out, const struct reference *ref, char *const *
 
 static int write_expanded(FILE *out, const char *text, char *const *envp, struct conf_error *error)
 {
-	struct reference ref;
+	struct variable ref;
 
 	while (*text) {
 		size_t len = strcspn(text, "$");

@@ -42,19 +42,19 @@ void detection_sort(struct detection *d)
 }
 
 /* All of the text, and which bytes beyond ASCII it has. */
-struct text {
+struct duel_text {
 	const uint8_t *bytes;
 	size_t len;
 	bool has[256];
 };
 
-static void text_look(struct text *text, const uint8_t *bytes, size_t len)
+static void text_look(struct duel_text *text, const uint8_t *bytes, size_t len)
 {
 	enum { WORD = sizeof(uint64_t) };
 	size_t at;
 	uint64_t word;
 
-	*text = (struct text){ .bytes = bytes, .len = len };
+	*text = (struct duel_text){ .bytes = bytes, .len = len };
 	for (at = 0; len - at >= WORD; at += WORD) {
 		memcpy(&word, bytes + at, WORD);
 #if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
@@ -74,7 +74,7 @@ struct differing {
 	bool any;
 };
 
-static int find_differing(struct differing *d, const struct text *text, enum charset left, enum charset right)
+static int find_differing(struct differing *d, const struct duel_text *text, enum charset left, enum charset right)
 {
 	const uint16_t *a = charset_letters(left), *b = charset_letters(right);
 	size_t i;
@@ -91,7 +91,7 @@ static int find_differing(struct differing *d, const struct text *text, enum cha
 
 /* By how much these bytes and what stands around them speak for the first of two readings. */
 static int weigh_differing(struct race *race, struct piece *p, const struct reading *first,
-    const struct reading *second, const struct text *text, const struct differing *d, int *lead)
+    const struct reading *second, const struct duel_text *text, const struct differing *d, int *lead)
 {
 	static const size_t rounds[] = { 192, 1024 }; /* bytes of the sample */
 	const struct reading *const both[] = { first, second };
@@ -118,7 +118,7 @@ static int weigh_differing(struct race *race, struct piece *p, const struct read
 /* Where a sample left something out, two close readings are weighed once more by the bytes that they read differently:
  * sets of one alphabet differ in a few letters, which the sample may have missed. Leaves the better of both first. */
 static int settle(struct race *race, struct piece *p, struct reading *first, struct reading *second,
-    const struct text *text)
+    const struct duel_text *text)
 {
 	struct differing differing;
 	struct reading swap;
@@ -142,7 +142,7 @@ static int settle(struct race *race, struct piece *p, struct reading *first, str
 int duel_settle(struct race *race, struct piece *p, struct detection *d, const uint8_t *bytes, size_t len)
 {
 	int best = d->readings[0].cost;
-	struct text text;
+	struct duel_text text;
 	size_t i;
 
 	if (d->readings[1].cost >= best + CLOSE)
@@ -187,7 +187,7 @@ static int challenge(struct race *race, struct piece *p, struct detection *d, co
 	const struct reading winner = d->readings[0];
 	struct differing differing;
 	struct reading rival = winner;
-	struct text text = { .bytes = NULL };
+	struct duel_text text = { .bytes = NULL };
 	const struct race_candidate *c = NULL;
 	int lead;
 

@@ -21,7 +21,7 @@ enum {
 
 /* How the letters of a range have case. In EVEN and ODD ranges each capital, with that parity, stands before its small
  * letter. */
-enum casing { ALL_SMALL, ALL_CAPITAL, EVEN_CAPITAL, ODD_CAPITAL };
+enum run_casing { ALL_SMALL, ALL_CAPITAL, EVEN_CAPITAL, ODD_CAPITAL };
 
 /* Ranges of letters with case in Unicode's blocks, as far as single-byte charsets have them. `to_small` is what an
  * ALL_CAPITAL letter lacks to its small one. */

@@ -7,13 +7,13 @@
 
 #include "core/evidence/scan.h"
 
-struct reader {
+struct decl_reader {
 	struct scan scan;
 	size_t limit;               /* byte offset where XMLDECL_MAX_CHARS end */
 	bool starved;               /* the bytes ended before the limit */
 };
 
-static int xmldecl_peek(struct reader *r)
+static int xmldecl_peek(struct decl_reader *r)
 {
 	int c = r->scan.at < r->limit ? scan_peek(&r->scan, 0) : SCAN_END;
 
@@ -22,12 +22,12 @@ static int xmldecl_peek(struct reader *r)
 	return c;
 }
 
-static void xmldecl_step(struct reader *r)
+static void xmldecl_step(struct decl_reader *r)
 {
 	r->scan.at += r->scan.family.unit;
 }
 
-static void skip_space(struct reader *r)
+static void skip_space(struct decl_reader *r)
 {
 	while (scan_is_space(xmldecl_peek(r)))
 		xmldecl_step(r);
@@ -35,9 +35,9 @@ static void skip_space(struct reader *r)
 
 /* Whether "?>" stands here, all of it before the limit: bytes behind the limit never matter, whether they have come
  * already or not. */
-static bool at_end_mark(struct reader *r)
+static bool at_end_mark(struct decl_reader *r)
 {
-	struct reader next;
+	struct decl_reader next;
 	bool ends;
 
 	if (xmldecl_peek(r) != '?')
@@ -58,7 +58,7 @@ static void put(char *out, size_t cap, size_t *n, int c)
 }
 
 /* Reads name S? = S? "value". False: something else stands there, and the reader is where that differs. */
-static bool read_attribute(struct reader *r, char *name, size_t name_cap, char *value, size_t value_cap)
+static bool read_attribute(struct decl_reader *r, char *name, size_t name_cap, char *value, size_t value_cap)
 {
 	size_t n = 0, v = 0;
 	int quote, c;
@@ -112,7 +112,7 @@ static enum scan_match xmldecl_starts(const struct scan *s)
 	return scan_is_space(c) || c == '?' ? SCAN_YES : SCAN_NO;
 }
 
-static void read_attributes(struct xmldecl *d, struct reader *r)
+static void read_attributes(struct xmldecl *d, struct decl_reader *r)
 {
 	char name[16], value[XMLDECL_LABEL_MAX];
 	bool named = false;
@@ -140,7 +140,7 @@ static void read_attributes(struct xmldecl *d, struct reader *r)
 void xmldecl_read(struct xmldecl *d, struct bom_family family, const uint8_t *bytes, size_t len, size_t at,
     bool complete)
 {
-	struct reader r = { { family, bytes, len, at }, 0, false };
+	struct decl_reader r = { { family, bytes, len, at }, 0, false };
 	enum scan_match m = SCAN_NO;
 
 	*d = (struct xmldecl){ .state = XMLDECL_ABSENT, .start = at, .end = at, .standalone = -1 };

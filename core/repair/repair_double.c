@@ -209,7 +209,7 @@ static int hold_read_again(struct repair_double *d, size_t at)
 }
 
 /* The node ends, or what is held of it is judged by itself. */
-static int node_end(struct repair_double *d, size_t at)
+static int double_node_end(struct repair_double *d, size_t at)
 {
 	int rc = 0;
 
@@ -233,7 +233,7 @@ static int node_end(struct repair_double *d, size_t at)
 static int hold_full(struct repair_double *d, size_t at)
 {
 	enum double_node node = d->node;
-	int rc = node_end(d, at);
+	int rc = double_node_end(d, at);
 
 	if (node == DOUBLE_RIGHT)
 		d->node = DOUBLE_RIGHT;
@@ -276,7 +276,7 @@ static int read_ascii(struct repair_double *d, uint8_t c, size_t at)
 		rc = node_is_right(d);
 	sequence_settle(d, c);
 	if (rc == 0 && ends_node(&d->place, c))
-		rc = node_end(d, at);
+		rc = double_node_end(d, at);
 	follow_markup(&d->place, c);
 	d->place.last = c;
 	return rc;
@@ -395,7 +395,7 @@ int repair_double(struct repair_double *d, const uint8_t *in, size_t len, bool f
 	if (rc || !final)
 		return rc;
 	d->run = len;
-	rc = node_end(d, len);
+	rc = double_node_end(d, len);
 	if (rc == 0)
 		rc = hold_release(d);
 	return rc || !d->proven || !d->next ? rc : repair_double(d->next, in, 0, true);

@@ -109,7 +109,7 @@ enum {
 };
 typedef int8_t lanes __attribute__((vector_size(LANES)));
 
-struct marks {
+struct mark_counts {
 	size_t leads, trails;
 };
 
@@ -122,9 +122,9 @@ static size_t sum_of(lanes sum)
 	return total;
 }
 
-static struct marks count_marks(const uint8_t *p, size_t len)
+static struct mark_counts count_marks(const uint8_t *p, size_t len)
 {
-	struct marks n = { 0 };
+	struct mark_counts n = { 0 };
 	size_t i = 0;
 
 	while (len - i >= LANES) {
@@ -156,7 +156,7 @@ size_t utf8_sample(const uint8_t *p, size_t len, size_t enough)
 	size_t at = 0, seen = 0, step;
 
 	for (; at < len && seen < enough; at += step) {
-		struct marks n;
+		struct mark_counts n;
 
 		step = len - at < SAMPLE_STEP ? len - at : SAMPLE_STEP;
 		n = count_marks(p + at, step);
