@@ -49,6 +49,12 @@ planted 'stands on a line of its own' core/text/utf8.c 'static int utf8_nothing(
 planted 'behind its brace' core/text/utf8.c "$(printf '\t}\n\telse')"
 planted 'a comment of //' core/text/utf8.c '	return 0; // nothing'
 planted 'an empty line too many' core/text/utf8.c "$(printf '\n\nint utf8_nothing;')"
-planted 'is also one of' proxy/base/text.c "$(printf '%s' 'static bool way_write(struct tunnel *t)')"
+planted 'static way_write() is also one of' proxy/base/text.c 'static bool way_write(struct tunnel *tunnel)'
+planted 'static text_number() is also one of' proxy/net/conn.c 'static void text_number(struct text *t, uint64_t n)'
+planted 'static way_write() is also one of' proxy/server/worker.c 'void way_write(struct tunnel *tunnel)'
+planted 'the tag leaf_entry is also one of' core/text/utf8.c 'struct leaf_entry {'
+planted 'the tag leaf_chain is also one of' proxy/store/entry.h 'LIST_HEAD(leaf_chain, entry);'
+planted 'the letter m is a pointer to loop' proxy/net/conn.c 'static void conn_nothing(struct loop *m)'
+planted 'the letter l is a pointer to loop' proxy/net/conn.c '	const struct loop *l = conn->loop;'
 echo "check-planted: $passed passed, $failed failed"
 [ "$failed" = 0 ]

@@ -1,11 +1,20 @@
 #!/bin/sh
 # The dialect of core, conf and proxy as far as a line tells it (.clang-format has the rest): tabs of eight, at most 120 columns, where
-# blanks and braces stand, and no two static functions of one name, so that a profile and a breakpoint tell them apart.
+# blanks and braces stand. A name means one thing: a profile and a breakpoint tell static functions apart, from extern ones too, a tag of
+# a struct belongs to one file, and a one-letter pointer is of the type that LETTERS in proxy/README gives it.
 # The rows of a .def may be longer: scripts read one a line.
 # usage: check-style.sh [ROOT]
 cd "${1:-${UTFEED_SRCDIR:-$(dirname "$0")/..}}" || exit 1
 find core conf proxy -name '*.[ch]' -o -name '*.def' | LC_ALL=C sort | LC_ALL=C.UTF-8 xargs awk '
-BEGIN { columns = 120 }
+BEGIN {
+	columns = 120
+	# folders whose letters are not given types yet
+	unlettered = "^proxy/(answer|base|cache|client|coding|feeds|object|server|settings|store)/|/splice"
+	while ((getline line <"proxy/README") > 0) {
+		if (line ~ /^[A-Z ]+$/) in_letters = line == "LETTERS"
+		if (in_letters && split(line, cells, / *\| */) == 4 && length(cells[2]) == 1) letters[cells[2]] = cells[3]
+	}
+}
 function bad(text) { print "check-style: " FILENAME ":" FNR ": " text; faults++ }
 function width(line,    text) {
 	text = line
@@ -25,6 +34,22 @@ function code_of(line) {
 	if (sub(/\/\*.*$/, "", line)) commented = 1
 	return line
 }
+function own(name, is_static) {
+	if ((name in where) && where[name] != FILENAME && (is_static || statics[name])) bad("static " name "() is also one of " where[name])
+	where[name] = FILENAME
+	statics[name] = is_static || statics[name]
+}
+# a and b are also the two of a comparison
+function letters_of(code,    pair, type, letter) {
+	pair = code ~ /\*a[,)= ]/ && code ~ /\*b[,)= ;]/
+	while (match(code, /struct [a-z_0-9]+ \*(const )?[a-z][^a-z_0-9A-Z]/)) {
+		type = substr(code, RSTART + 7, RLENGTH - 7)
+		letter = substr(type, length(type) - 1, 1)
+		sub(/ .*/, "", type)
+		code = substr(code, RSTART + RLENGTH - 1)
+		if (letters[letter] != type && !(pair && letter ~ /[ab]/)) bad("the letter " letter " is a pointer to " type ", see LETTERS in proxy/README")
+	}
+}
 FNR == 1 { files++; commented = 0; empty = 1 }
 {
 	row = FILENAME ~ /\.def$/ && /^[A-Z_0-9]+\(/
@@ -42,23 +67,25 @@ FNR == 1 { files++; commented = 0; empty = 1 }
 	if (code ~ /^[a-z].*\) \{$/ && code !~ /=/) bad("the brace of a function stands on a line of its own")
 	if (code ~ /^\t+\{$/ && last ~ /\)$/ && last ~ /^\t+(if|for|while|switch) /) bad("the brace of a statement stands behind it")
 	if (code ~ /^\t*else( |$)/ && last ~ /^\t*\}$/) bad("else stands behind its brace")
-	if (code ~ /^static .*\)$/ || (code ~ /^    .*\)$/ && open != "")) {
-		head = open code
+	if (code ~ /^[A-Za-z_].*\)$/ || (code ~ /^    .*\)$/ && open != "")) {
+		head = code ~ /^ / ? open code : code
 		open = ""
-		if (match(head, /[a-z_0-9]+\(/)) {
-			sub(/__attribute__\(\([^)]*(\([^)]*\))?[^)]*\)\) /, "", head)
-			match(head, /[a-z_0-9]+\(/)
-			name = substr(head, RSTART, RLENGTH - 1)
-			if (FILENAME ~ /\.c$/ && (name in where) && where[name] != FILENAME) bad("static " name "() is also one of " where[name])
-			if (FILENAME ~ /\.c$/) where[name] = FILENAME
-		}
-	} else if (code ~ /^static [^=;{]*\(/ && code ~ /,$/) {
+		gsub(/__attribute__\(\([^)]*(\([^)]*\))?[^)]*\)\) ?/, "", head)
+		if (FILENAME ~ /\.c$/ && head ~ /^[a-z]/ && match(head, /[a-z_0-9]+\(/)) own(substr(head, RSTART, RLENGTH - 1), head ~ /^static /)
+	} else if (code ~ /^[A-Za-z_][^=;{]*\(/ && code ~ /,$/) {
 		open = code
 	} else if (open != "" && code ~ /^    .*,$/) {
 		open = open code
 	} else {
 		open = ""
 	}
+	if (match(code, /^\t*((static|const|typedef) )*(struct|union|enum) [a-z_0-9]+ \{/) || match(code, /^(LIST|TAILQ|STAILQ|SLIST)_HEAD\([a-z_0-9]+,/)) {
+		tag = substr(code, RSTART, RLENGTH)
+		gsub(/^.*(struct|union|enum) |^.*\(| \{$|,$/, "", tag)
+		if ((tag in tags) && tags[tag] != FILENAME) bad("the tag " tag " is also one of " tags[tag])
+		tags[tag] = FILENAME
+	}
+	if (FILENAME ~ /^proxy\// && FILENAME !~ unlettered) letters_of(code)
 	if (code != "") last = code
 }
 END {
