@@ -18,10 +18,10 @@ enum { FAILURE_DETAILS_MAX = 160 };
 
 struct failure {
 	enum failure_kind error;
-	char details[FAILURE_DETAILS_MAX]; /* printable ASCII without quotes or backslashes; "" for none */
-	unsigned retry_after_s;            /* for the answer's Retry-After; 0: none */
-	enum failure_kind before;          /* behind a pause: the failure that began it; NONE: a status did */
-	int received_status;               /* the status that began the pause; 0: none */
+	char details[FAILURE_DETAILS_MAX]; /* Printable ASCII without quotes or backslashes; "" for none. */
+	unsigned retry_after_s;            /* For the answer's Retry-After; 0: none. */
+	enum failure_kind before;          /* Behind a pause: the failure that began it; NONE: a status did. */
+	int received_status;               /* The status that began the pause; 0: none. */
 };
 
 /* details: as by printf; quotes, backslashes and anything that is not printable ASCII become '?'. */

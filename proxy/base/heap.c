@@ -35,91 +35,91 @@ static unsigned hole_of(const struct region *region)
 	return region->used || region->gone ? region->largest : HEAP_EMPTY;
 }
 
-void region_list(struct heap_state *h, struct region *region)
+void region_list(struct heap_state *heap, struct region *region)
 {
 	unsigned hole = hole_of(region);
 
 	region->listed = (uint16_t)hole;
-	LIST_INSERT_HEAD(&h->by_hole[hole], region, link);
-	h->filled[hole / 64] |= (uint64_t)1 << hole % 64;
-	region_file(h, region);
+	LIST_INSERT_HEAD(&heap->by_hole[hole], region, link);
+	heap->filled[hole / 64] |= (uint64_t)1 << hole % 64;
+	region_file(heap, region);
 }
 
-void region_unlist(struct heap_state *h, struct region *region)
+void region_unlist(struct heap_state *heap, struct region *region)
 {
 	unsigned hole = region->listed;
 
 	LIST_REMOVE(region, link);
-	if (LIST_EMPTY(&h->by_hole[hole]))
-		h->filled[hole / 64] &= ~((uint64_t)1 << hole % 64);
+	if (LIST_EMPTY(&heap->by_hole[hole]))
+		heap->filled[hole / 64] &= ~((uint64_t)1 << hole % 64);
 	region_unfile(region);
 }
 
-void region_relist(struct heap_state *h, struct region *region)
+void region_relist(struct heap_state *heap, struct region *region)
 {
 	if (hole_of(region) == region->listed) {
-		region_file(h, region);
+		region_file(heap, region);
 		return;
 	}
-	region_unlist(h, region);
-	region_list(h, region);
+	region_unlist(heap, region);
+	region_list(heap, region);
 }
 
-void region_leave(struct heap_state *h, struct region *region)
+void region_leave(struct heap_state *heap, struct region *region)
 {
-	h->regions--;
-	h->warm -= region->warm;
-	h->gone -= region->gone;
-	if (h->warm < h->low)
-		h->low = h->warm;
+	heap->regions--;
+	heap->warm -= region->warm;
+	heap->gone -= region->gone;
+	if (heap->warm < heap->low)
+		heap->low = heap->warm;
 }
 
 /* A region with the smallest largest hole that is large enough; NULL: none is. */
-static struct region *region_with(struct heap_state *h, unsigned pages)
+static struct region *region_with(struct heap_state *heap, unsigned pages)
 {
-	uint64_t bits = h->filled[pages / 64] & ~(uint64_t)0 << pages % 64;
+	uint64_t bits = heap->filled[pages / 64] & ~(uint64_t)0 << pages % 64;
 	unsigned word = pages / 64;
 
 	while (!bits) {
-		if (++word == sizeof h->filled / sizeof *h->filled)
+		if (++word == sizeof heap->filled / sizeof *heap->filled)
 			return NULL;
-		bits = h->filled[word];
+		bits = heap->filled[word];
 	}
-	return LIST_FIRST(&h->by_hole[word * 64 + (unsigned)__builtin_ctzll(bits)]);
+	return LIST_FIRST(&heap->by_hole[word * 64 + (unsigned)__builtin_ctzll(bits)]);
 }
 
 /* Lets go of the lock meanwhile, since the system is asked for address space. */
-static struct region *region_add(struct heap_state *h)
+static struct region *region_add(struct heap_state *heap)
 {
 	struct region *region;
 
-	h->regions++;
-	pthread_mutex_unlock(&h->lock);
+	heap->regions++;
+	pthread_mutex_unlock(&heap->lock);
 	if ((region = region_new()))
-		region->owner = h->self;
-	pthread_mutex_lock(&h->lock);
+		region->owner = heap->self;
+	pthread_mutex_lock(&heap->lock);
 	if (!region) {
-		h->regions--;
+		heap->regions--;
 		return NULL;
 	}
-	h->warm += region->warm;
-	region_list(h, region);
+	heap->warm += region->warm;
+	region_list(heap, region);
 	return region;
 }
 
-void *run_take(struct heap_state *h, unsigned pages)
+void *run_take(struct heap_state *heap, unsigned pages)
 {
-	struct region *region = region_with(h, pages);
+	struct region *region = region_with(heap, pages);
 	unsigned first, warm = 0;
 
-	if (!region && !(region = region_add(h)))
+	if (!region && !(region = region_add(heap)))
 		return NULL;
 	first = region_take(region, pages, &warm);
-	region_relist(h, region);
-	h->used += pages;
-	h->warm -= warm;
-	if (h->warm < h->low)
-		h->low = h->warm;
+	region_relist(heap, region);
+	heap->used += pages;
+	heap->warm -= warm;
+	if (heap->warm < heap->low)
+		heap->low = heap->warm;
 	return region_at(region, first);
 }
 
@@ -132,29 +132,29 @@ static struct region_state region_state(const struct region *region)
 
 /* Files a region after something in it was given back; `before` is its state before that. Gone pages wait until the
  * whole region can be given back, unless there are too many of them. */
-static void region_changed(struct heap_state *h, struct region *region, const struct region_state *before)
+static void region_changed(struct heap_state *heap, struct region *region, const struct region_state *before)
 {
-	h->used -= before->used - region->used;
-	h->warm += region->warm - before->warm;
-	h->gone += region->gone - before->gone;
+	heap->used -= before->used - region->used;
+	heap->warm += region->warm - before->warm;
+	heap->gone += region->gone - before->gone;
 	if (region->away)
 		return;
 	if (region->gone &&
-	    (!region->used || (h->gone > GONE_SPARE / region_page() && h->gone > h->used / GONE_SHARE))) {
-		heap_cool(h, region);
+	    (!region->used || (heap->gone > GONE_SPARE / region_page() && heap->gone > heap->used / GONE_SHARE))) {
+		heap_cool(heap, region);
 		return;
 	}
-	region_relist(h, region);
-	heap_limit(h);
+	region_relist(heap, region);
+	heap_limit(heap);
 }
 
-void run_give(struct heap_state *h, void *at)
+void run_give(struct heap_state *heap, void *at)
 {
 	struct region *region = region_of(at);
 	struct region_state before = region_state(region);
 
 	region_give(region, region_page_of(at));
-	region_changed(h, region, &before);
+	region_changed(heap, region, &before);
 }
 
 /* Whether the piece is a run of pages by itself. */
@@ -180,7 +180,7 @@ void heap_settle(void)
 
 void *heap_take(enum heap which, size_t len)
 {
-	struct heap_state *h = &heaps[which == HEAP_KEPT && is_run(len) ? HEAP_LONG : which];
+	struct heap_state *state = &heaps[which == HEAP_KEPT && is_run(len) ? HEAP_LONG : which];
 	void *at;
 
 	if (len > HEAP_MAX || (utfeed_heap_refuses && utfeed_heap_refuses()))
@@ -189,9 +189,9 @@ void *heap_take(enum heap which, size_t len)
 	if (!is_run(len))
 		return malloc(len);
 #endif
-	pthread_mutex_lock(&h->lock);
-	at = is_run(len) ? run_take(h, pages_for(len)) : block_take(h, len);
-	pthread_mutex_unlock(&h->lock);
+	pthread_mutex_lock(&state->lock);
+	at = is_run(len) ? run_take(state, pages_for(len)) : block_take(state, len);
+	pthread_mutex_unlock(&state->lock);
 	if (at && is_run(len)) {
 		ASAN_UNPOISON_MEMORY_REGION(at, pages_for(len) * region_page());
 		region_fill(at, pages_for(len));
@@ -217,7 +217,7 @@ static bool is_block(const void *at)
 void heap_give(void *at)
 {
 	struct region *region;
-	struct heap_state *h;
+	struct heap_state *heap;
 	struct slab *slab;
 
 	if (!at)
@@ -229,15 +229,15 @@ void heap_give(void *at)
 	}
 #endif
 	region = region_of(at);
-	h = &heaps[region->owner];
-	pthread_mutex_lock(&h->lock);
+	heap = &heaps[region->owner];
+	pthread_mutex_lock(&heap->lock);
 	if ((slab = region->slab[region_page_of(at)])) {
-		block_give(h, slab, at);
+		block_give(heap, slab, at);
 	} else {
 		ASAN_POISON_MEMORY_REGION(at, region->length[region_page_of(at)] * region_page());
-		run_give(h, at);
+		run_give(heap, at);
 	}
-	pthread_mutex_unlock(&h->lock);
+	pthread_mutex_unlock(&heap->lock);
 }
 
 /* Without the lock: what is looked at does not change while the piece is in use. */
@@ -262,42 +262,42 @@ size_t heap_bytes_for(size_t len)
 void heap_trim(void *at, size_t len)
 {
 	struct region *region = region_of(at);
-	struct heap_state *h = &heaps[region->owner];
+	struct heap_state *heap = &heaps[region->owner];
 	unsigned first = region_page_of(at), pages = pages_for(len ? len : 1);
 	struct region_state before;
 
 	assert(!region->slab[first]);
 	if (pages >= region->length[first])
 		return;
-	pthread_mutex_lock(&h->lock);
+	pthread_mutex_lock(&heap->lock);
 	ASAN_POISON_MEMORY_REGION((char *)at + pages * region_page(), (region->length[first] - pages) * region_page());
 	before = region_state(region);
 	region_trim(region, first, pages);
-	region_changed(h, region, &before);
-	pthread_mutex_unlock(&h->lock);
+	region_changed(heap, region, &before);
+	pthread_mutex_unlock(&heap->lock);
 }
 
 void heap_sent(void *at)
 {
 	struct region *region = region_of(at);
-	struct heap_state *h = &heaps[region->owner];
+	struct heap_state *heap = &heaps[region->owner];
 	bool first, moved;
 
 	if (region_is_sent(region, region_page_of(at)))
 		return;
-	pthread_mutex_lock(&h->lock);
+	pthread_mutex_lock(&heap->lock);
 	first = region_sent(region, region_page_of(at));
-	pthread_mutex_unlock(&h->lock);
+	pthread_mutex_unlock(&heap->lock);
 	if (!first)
 		return;
 	moved = region_make_huge(region);
-	pthread_mutex_lock(&h->lock);
-	h->warm -= region->warm;
+	pthread_mutex_lock(&heap->lock);
+	heap->warm -= region->warm;
 	region_made_huge(region, moved);
-	h->warm += region->warm;
+	heap->warm += region->warm;
 	if (!region->away)
-		region_relist(h, region);
-	pthread_mutex_unlock(&h->lock);
+		region_relist(heap, region);
+	pthread_mutex_unlock(&heap->lock);
 }
 
 struct heap_sums heap_sums(void)
@@ -305,21 +305,21 @@ struct heap_sums heap_sums(void)
 	struct heap_sums sums = { 0 };
 
 	for (size_t i = 0; i < HEAP_COUNT; i++) {
-		struct heap_state *h = &heaps[i];
+		struct heap_state *heap = &heaps[i];
 
-		pthread_mutex_lock(&h->lock);
-		sums.pieces += (h->used - h->cut) * region_page() + h->blocks;
-		sums.used += h->used * region_page();
-		sums.spare += (h->warm + h->gone) * region_page();
-		sums.mapped += h->regions * REGION_BYTES;
-		pthread_mutex_unlock(&h->lock);
+		pthread_mutex_lock(&heap->lock);
+		sums.pieces += (heap->used - heap->cut) * region_page() + heap->blocks;
+		sums.used += heap->used * region_page();
+		sums.spare += (heap->warm + heap->gone) * region_page();
+		sums.mapped += heap->regions * REGION_BYTES;
+		pthread_mutex_unlock(&heap->lock);
 	}
 	return sums;
 }
 
-static size_t scattered(const struct heap_state *h)
+static size_t scattered(const struct heap_state *heap)
 {
-	size_t between = h->cut * region_page() - h->blocks, usual = SCATTERED + h->blocks / SCATTERED_SHARE;
+	size_t between = heap->cut * region_page() - heap->blocks, usual = SCATTERED + heap->blocks / SCATTERED_SHARE;
 
 	return between > usual ? between - usual : 0;
 }
@@ -327,14 +327,14 @@ static size_t scattered(const struct heap_state *h)
 /* Slabs that are kept though no block of theirs is in use keep nothing from others: they go first. */
 size_t heap_scattered(void)
 {
-	struct heap_state *h = &heaps[HEAP_KEPT];
+	struct heap_state *heap = &heaps[HEAP_KEPT];
 	size_t bytes;
 
-	pthread_mutex_lock(&h->lock);
-	if ((bytes = scattered(h))) {
-		blocks_settle(h);
-		bytes = scattered(h);
+	pthread_mutex_lock(&heap->lock);
+	if ((bytes = scattered(heap))) {
+		blocks_settle(heap);
+		bytes = scattered(heap);
 	}
-	pthread_mutex_unlock(&h->lock);
+	pthread_mutex_unlock(&heap->lock);
 	return bytes;
 }

@@ -67,57 +67,57 @@ static size_t slab_blocks(const struct heap_class *class, size_t size)
 
 /* Lets go of the lock while the system finds memory for all pages at once, which costs less than a fault for each page.
  * The slab of a class that is seldom used gets its memory block by block. */
-static struct slab *slab_new(struct heap_state *h, unsigned class, size_t size)
+static struct slab *slab_new(struct heap_state *heap, unsigned class, size_t size)
 {
 	struct slab *slab = malloc(sizeof *slab);
-	size_t blocks = slab_blocks(&h->classes[class], size);
+	size_t blocks = slab_blocks(&heap->classes[class], size);
 	unsigned pages = slab_pages(size, blocks);
 	struct region *region;
 
 	if (!slab)
 		return NULL;
-	*slab = (struct slab){ .start = run_take(h, pages), .size = (uint32_t)size, .pages = (uint16_t)pages,
+	*slab = (struct slab){ .start = run_take(heap, pages), .size = (uint32_t)size, .pages = (uint16_t)pages,
 		.class = (uint8_t)class };
 	if (!slab->start) {
 		free(slab);
 		return NULL;
 	}
 	if (blocks > SLAB_BLOCKS_MIN) {
-		pthread_mutex_unlock(&h->lock);
+		pthread_mutex_unlock(&heap->lock);
 		region_fill(slab->start, pages);
-		pthread_mutex_lock(&h->lock);
+		pthread_mutex_lock(&heap->lock);
 	}
 	slab->capacity = (uint16_t)(pages * region_page() / size);
 	region = region_of(slab->start);
 	for (unsigned i = 0; i < pages; i++)
 		region->slab[region_page_of(slab->start) + i] = slab;
-	h->cut += pages;
-	LIST_INSERT_HEAD(&h->classes[class].open, slab, link);
+	heap->cut += pages;
+	LIST_INSERT_HEAD(&heap->classes[class].open, slab, link);
 	return slab;
 }
 
-static void slab_free(struct heap_state *h, struct slab *slab)
+static void slab_free(struct heap_state *heap, struct slab *slab)
 {
 	struct region *region = region_of(slab->start);
 
 	LIST_REMOVE(slab, link);
 	for (unsigned i = 0; i < slab->pages; i++)
 		region->slab[region_page_of(slab->start) + i] = NULL;
-	h->cut -= slab->pages;
-	run_give(h, slab->start);
+	heap->cut -= slab->pages;
+	run_give(heap, slab->start);
 	free(slab);
 }
 
-void *block_take(struct heap_state *h, size_t len)
+void *block_take(struct heap_state *heap, size_t len)
 {
 	const struct band *band = band_of(len);
 	size_t size = size_in(band, len);
 	unsigned number = class_of(band, size);
-	struct heap_class *class = &h->classes[number];
+	struct heap_class *class = &heap->classes[number];
 	struct slab *slab = LIST_FIRST(&class->open);
 	void *at;
 
-	if (!slab && !(slab = slab_new(h, number, size)))
+	if (!slab && !(slab = slab_new(heap, number, size)))
 		return NULL;
 	if ((at = slab->free))
 		slab->free = *(void **)at;
@@ -126,37 +126,37 @@ void *block_take(struct heap_state *h, size_t len)
 	if (class->empty == slab)
 		class->empty = NULL;
 	class->used++;
-	h->blocks += slab->size;
+	heap->blocks += slab->size;
 	if (++slab->used == slab->capacity)
 		LIST_REMOVE(slab, link);
 	return at;
 }
 
-void block_give(struct heap_state *h, struct slab *slab, void *at)
+void block_give(struct heap_state *heap, struct slab *slab, void *at)
 {
-	struct heap_class *class = &h->classes[slab->class];
+	struct heap_class *class = &heap->classes[slab->class];
 
 	*(void **)at = slab->free;
 	slab->free = at;
 	class->used--;
-	h->blocks -= slab->size;
+	heap->blocks -= slab->size;
 	if (slab->used-- == slab->capacity)
 		LIST_INSERT_HEAD(&class->open, slab, link);
 	if (slab->used)
 		return;
 	if (class->empty)
-		slab_free(h, slab);
+		slab_free(heap, slab);
 	else
 		class->empty = slab;
 }
 
-void blocks_settle(struct heap_state *h)
+void blocks_settle(struct heap_state *heap)
 {
 	for (size_t i = 0; i < HEAP_CLASSES; i++) {
-		struct slab *slab = h->classes[i].empty;
+		struct slab *slab = heap->classes[i].empty;
 
-		h->classes[i].empty = NULL;
+		heap->classes[i].empty = NULL;
 		if (slab)
-			slab_free(h, slab);
+			slab_free(heap, slab);
 	}
 }

@@ -38,20 +38,20 @@ struct heap_class {
 struct heap_state {
 	pthread_mutex_t lock;
 	uint8_t self;
-	/* regions by the length of their largest hole; in HEAP_EMPTY's list are those that have no run */
+	/* Regions by the length of their largest hole; in HEAP_EMPTY's list are those that have no run. */
 	struct heap_regions by_hole[REGION_PAGES_MAX + 1];
-	uint64_t filled[REGION_PAGES_MAX / 64 + 1];    /* a bit for each list that has a region */
-	/* regions that are worth giving memory back from, roughly by their largest hole, so that nobody walks over
-	 * those that are not */
+	uint64_t filled[REGION_PAGES_MAX / 64 + 1];    /* A bit for each list that has a region. */
+	/* Regions that are worth giving memory back from, roughly by their largest hole, so that nobody walks over
+	 * those that are not. */
 	struct heap_regions by_gain[REGION_PAGES_MAX / HEAP_COOL_STEP + 1];
 	size_t regions;
-	size_t used, warm, gone;       /* pages, as in struct region, of all regions */
-	size_t cut;                    /* used pages that are cut into blocks */
-	size_t blocks;                 /* bytes of blocks in use */
-	/* bytes that may be warm, and the share of the pages in use; 0: none */
+	size_t used, warm, gone;       /* Pages, as in struct region, of all regions. */
+	size_t cut;                    /* Used pages that are cut into blocks. */
+	size_t blocks;                 /* Bytes of blocks in use. */
+	/* Bytes that may be warm, and the share of the pages in use; 0: none. */
 	size_t spare_max, spare_share;
-	size_t low;                    /* the fewest warm pages since the last rest */
-	size_t surplus;                /* pages that the rest is to give back */
+	size_t low;                    /* The fewest warm pages since the last rest. */
+	size_t surplus;                /* Pages that the rest is to give back. */
 	uint64_t rested_ms;
 	struct heap_class classes[HEAP_CLASSES];
 };

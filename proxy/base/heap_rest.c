@@ -9,9 +9,9 @@ enum {
 };
 
 /* The last region stays for what comes next, without its memory. */
-static bool may_leave(const struct heap_state *h, const struct region *region)
+static bool may_leave(const struct heap_state *heap, const struct region *region)
 {
-	return !region->used && h->regions > 1;
+	return !region->used && heap->regions > 1;
 }
 
 static bool has_gain(const struct region *region)
@@ -27,7 +27,7 @@ void region_unfile(struct region *region)
 }
 
 /* One without runs is filed whether it may leave or not, which depends on the others. */
-void region_file(struct heap_state *h, struct region *region)
+void region_file(struct heap_state *heap, struct region *region)
 {
 	unsigned cool = !region->used || has_gain(region) ? region->listed / HEAP_COOL_STEP + 1 : 0;
 
@@ -36,83 +36,83 @@ void region_file(struct heap_state *h, struct region *region)
 	region_unfile(region);
 	if (!(region->cool = (uint8_t)cool))
 		return;
-	LIST_INSERT_HEAD(&h->by_gain[cool - 1], region, cool_link);
+	LIST_INSERT_HEAD(&heap->by_gain[cool - 1], region, cool_link);
 }
 
 /* The region from which most is to be gained at least cost; NULL: none is worth it. At most one is passed over, the
  * only region that there is. */
-static struct region *coolest(struct heap_state *h)
+static struct region *coolest(struct heap_state *heap)
 {
 	struct region *region;
 
-	for (size_t i = sizeof h->by_gain / sizeof *h->by_gain; i--;)
-		LIST_FOREACH(region, &h->by_gain[i], cool_link)
-			if (may_leave(h, region) || has_gain(region))
+	for (size_t i = sizeof heap->by_gain / sizeof *heap->by_gain; i--;)
+		LIST_FOREACH(region, &heap->by_gain[i], cool_link)
+			if (may_leave(heap, region) || has_gain(region))
 				return region;
 	return NULL;
 }
 
-size_t heap_cool(struct heap_state *h, struct region *region)
+size_t heap_cool(struct heap_state *heap, struct region *region)
 {
 	struct region_cooling cooling;
 	size_t pages = region->warm;
 
-	region_unlist(h, region);
-	if (may_leave(h, region)) {
-		region_leave(h, region);
-		pthread_mutex_unlock(&h->lock);
+	region_unlist(heap, region);
+	if (may_leave(heap, region)) {
+		region_leave(heap, region);
+		pthread_mutex_unlock(&heap->lock);
 		region_free(region);
-		pthread_mutex_lock(&h->lock);
+		pthread_mutex_lock(&heap->lock);
 		return pages ? pages : 1;
 	}
 	region_cool_begin(&cooling, region);
-	pthread_mutex_unlock(&h->lock);
+	pthread_mutex_unlock(&heap->lock);
 	region_cool(&cooling);
-	pthread_mutex_lock(&h->lock);
-	h->gone -= region->gone;
+	pthread_mutex_lock(&heap->lock);
+	heap->gone -= region->gone;
 	pages = region_cool_end(&cooling);
-	h->warm -= pages;
-	h->gone += region->gone;
-	region_list(h, region);
+	heap->warm -= pages;
+	heap->gone += region->gone;
+	region_list(heap, region);
 	return pages;
 }
 
-void heap_limit(struct heap_state *h)
+void heap_limit(struct heap_state *heap)
 {
-	size_t most = h->spare_max / region_page() + (h->spare_share ? h->used / h->spare_share : 0);
+	size_t most = heap->spare_max / region_page() + (heap->spare_share ? heap->used / heap->spare_share : 0);
 	struct region *region;
 
-	while (h->warm > most && (region = coolest(h)))
-		heap_cool(h, region);
+	while (heap->warm > most && (region = coolest(heap)))
+		heap_cool(heap, region);
 }
 
 /* Pages that were spare all the time since the last rest were not needed: half of them go. */
-static bool rest(struct heap_state *h, uint64_t now_ms)
+static bool rest(struct heap_state *heap, uint64_t now_ms)
 {
 	size_t keep = KEEP_BYTES / region_page(), most = REST_BYTES / region_page(), gained = 0, wanted;
 	bool more = false;
 
-	if (pthread_mutex_trylock(&h->lock))
+	if (pthread_mutex_trylock(&heap->lock))
 		return false;
-	if (now_ms >= h->rested_ms + HEAP_REST_MS) {   /* by another thread's clock it may be ahead */
-		blocks_settle(h);
-		h->rested_ms = now_ms;
-		h->low = h->low < h->warm ? h->low : h->warm;
-		h->surplus = h->low > keep ? (h->low - keep + 1) / 2 : 0;
-		h->low = h->warm;
+	if (now_ms >= heap->rested_ms + HEAP_REST_MS) {   /* by another thread's clock it may be ahead */
+		blocks_settle(heap);
+		heap->rested_ms = now_ms;
+		heap->low = heap->low < heap->warm ? heap->low : heap->warm;
+		heap->surplus = heap->low > keep ? (heap->low - keep + 1) / 2 : 0;
+		heap->low = heap->warm;
 	}
-	wanted = h->surplus < most ? h->surplus : most;
+	wanted = heap->surplus < most ? heap->surplus : most;
 	while (gained < wanted) {
-		struct region *region = coolest(h);
+		struct region *region = coolest(heap);
 
 		if (!region)
 			break;
-		gained += heap_cool(h, region);
+		gained += heap_cool(heap, region);
 	}
-	h->surplus = gained >= wanted && h->surplus > gained ? h->surplus - gained : 0;
-	h->low = h->warm < h->low ? h->warm : h->low;
-	more = h->surplus;
-	pthread_mutex_unlock(&h->lock);
+	heap->surplus = gained >= wanted && heap->surplus > gained ? heap->surplus - gained : 0;
+	heap->low = heap->warm < heap->low ? heap->warm : heap->low;
+	more = heap->surplus;
+	pthread_mutex_unlock(&heap->lock);
 	return more;
 }
 

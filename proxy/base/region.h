@@ -23,23 +23,23 @@ enum region_kind {
 
 struct slab;
 struct region {
-	LIST_ENTRY(region) link, cool_link;    /* these and what follows are the owner's */
-	uint16_t listed;               /* the list that it is in by its largest hole */
-	uint8_t cool;                  /* one more than the list that it is in as one to be cooled; 0: in none */
+	LIST_ENTRY(region) link, cool_link;    /* These and what follows are the owner's. */
+	uint16_t listed;               /* The list that it is in by its largest hole. */
+	uint8_t cool;                  /* One more than the list that it is in as one to be cooled; 0: in none. */
 	uint8_t owner;
-	unsigned largest;              /* pages of the largest hole */
-	unsigned used;                 /* pages of runs */
-	unsigned warm;                 /* pages of holes that have memory behind them */
-	unsigned gone;                 /* pages that are REGION_GONE */
-	bool huge;                     /* it is, or may be, in a huge page */
-	bool tried;                    /* it was to be moved into one */
-	bool away;                     /* is being cooled: nothing is taken meanwhile */
-	/* of a run or hole: length in pages, at its first and its last page; kind, at its first (region_is_sent() may
-	 * look at any time) */
+	unsigned largest;              /* Pages of the largest hole. */
+	unsigned used;                 /* Pages of runs. */
+	unsigned warm;                 /* Pages of holes that have memory behind them. */
+	unsigned gone;                 /* Pages that are REGION_GONE. */
+	bool huge;                     /* It is, or may be, in a huge page. */
+	bool tried;                    /* It was to be moved into one. */
+	bool away;                     /* Is being cooled: nothing is taken meanwhile. */
+	/* Of a run or hole: length in pages, at its first and its last page; kind, at its first (region_is_sent() may
+	 * look at any time). */
 	uint16_t length[REGION_PAGES_MAX];
 	_Atomic uint8_t kind[REGION_PAGES_MAX];
-	uint8_t is_warm[REGION_PAGES_MAX];     /* of each page of a hole */
-	struct slab *slab[REGION_PAGES_MAX];   /* for each page of a run that is cut into blocks */
+	uint8_t is_warm[REGION_PAGES_MAX];     /* Of each page of a hole. */
+	struct slab *slab[REGION_PAGES_MAX];   /* For each page of a run that is cut into blocks. */
 };
 
 size_t region_page(void);              /* bytes of a page */

@@ -8,10 +8,10 @@
 #include <stdint.h>
 
 enum codec_result {
-	CODEC_MORE,            /* all input used, or no output room left */
-	CODEC_END,             /* the coded stream has ended properly; input left over is not part of it */
-	CODEC_BAD,             /* the input is not of this coding, or damaged */
-	CODEC_CROWDED,         /* other decoders have the memory that it needs (decoding_memory.h) */
+	CODEC_MORE,            /* All input used, or no output room left. */
+	CODEC_END,             /* The coded stream has ended properly; input left over is not part of it. */
+	CODEC_BAD,             /* The input is not of this coding, or damaged. */
+	CODEC_CROWDED,         /* Other decoders have the memory that it needs (decoding_memory.h). */
 	CODEC_NO_MEMORY
 };
 
