@@ -1,4 +1,4 @@
-/* Owns what a service manager is told about this process: datagrams to the socket that NOTIFY_SOCKET names
+/* Owns the messages to the service manager about this process: datagrams to the socket that NOTIFY_SOCKET names
  * (sd_notify(3)). Must not know: what happens in the process.
  * Invariant: a manager that does not read costs its message and nothing else; without NOTIFY_SOCKET nothing is sent.
  * Sources: sd_notify(3), sd_watchdog_enabled(3). */
@@ -12,20 +12,20 @@
 #include <sys/un.h>
 
 struct notify {
-	int fd;                        /* -1: nobody is told */
+	int fd;                        /* -1: without a manager */
 	struct sockaddr_un to;
 	socklen_t to_len;
 	/* the manager acts where it heard no WATCHDOG=1 for so long; 0: it does not wait for that */
 	uint64_t watchdog_us;
 };
 
-/* Reads NOTIFY_SOCKET, WATCHDOG_USEC and WATCHDOG_PID. What cannot be used is logged, and nobody is told. */
+/* Reads NOTIFY_SOCKET, WATCHDOG_USEC and WATCHDOG_PID. A value that cannot be used is logged and ignored. */
 void notify_open(struct notify *);
 /* Tells the manager of the former process, unless this one has its own. name and usec: as in the variables. */
 void notify_adopt(struct notify *, const char *name, uint64_t watchdog_us);
 /* Whether the manager's socket has no file. */
 bool notify_is_abstract(const struct notify *);
-/* The value of NOTIFY_SOCKET, for the next process; false: nobody is told. */
+/* The value of NOTIFY_SOCKET, for the next process; false: this process has no manager. */
 bool notify_name(const struct notify *, char buf[sizeof ((struct sockaddr_un *)0)->sun_path + 1]);
 void notify_close(struct notify *);
 

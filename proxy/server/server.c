@@ -155,7 +155,7 @@ static void server_enter(struct server *server, struct ending *ending, enum phas
 	ending->until_ms = server_now_ms() + lasts_ms;
 }
 
-/* The next process serves: the service manager is told so before that process tells it anything itself. */
+/* The next process serves. This process says so to the service manager first, before the next one speaks to it. */
 static void server_hand_over(struct server *server, struct ending *ending)
 {
 	log_info("takeover-socket: process %ld serves now", (long)takeover_heir(server->takeover));

@@ -65,8 +65,8 @@ uint64_t server_now_ms(void);          /* monotonic */
 void server_outdate_feeds(struct server *, struct slice url, bool prefix);
 int64_t server_wall_ms(void);          /* since the epoch */
 
-/* Opens all that the settings ask for and starts the threads; the former process has let go then. -1: logged, and
- * server_end() is still to be called, after the workers that run were told to stop. */
+/* Opens all that the settings ask for and starts the threads. The former process has let go of its sockets then.
+ * -1: logged. The caller then tells the running workers to stop and calls server_end(). */
 int server_start(struct server *) __attribute__((warn_unused_result));
 void server_say_parents(const struct conf *);
 void server_reopen_logs(struct server *);

@@ -1,4 +1,4 @@
-/* How a server starts, in which order and as which user, and how it is taken apart; see server_internal.h. */
+/* How a server starts and is taken apart: the order of the steps, and the user of each; see server_internal.h. */
 #include "proxy/server/server_internal.h"
 
 #include <stdlib.h>
@@ -72,7 +72,7 @@ static int server_know_sockets(const struct sockets *sockets)
 	return 0;
 }
 
-/* Opens the listening sockets: those of the former process, those of the service manager, and what is left to bind. */
+/* Opens the listening sockets. The former process and the service manager give some; the rest is bound. */
 static int server_open_sockets(struct server *server)
 {
 	const struct conf *conf = server->first->conf;
@@ -148,7 +148,8 @@ static int server_make_admin(struct server *server, const struct worker_listener
 	return server->admin ? 0 : -1;
 }
 
-/* Whether other machines may reach the socket, of which the configuration has said nothing yet. */
+/* Whether other machines may reach a socket that the configuration does not name. Sockets that it names are warned of
+ * when it is read. */
 static bool server_is_wide(const struct socket_group *group)
 {
 	struct ip ip;
@@ -190,18 +191,11 @@ static int server_start_admin(struct server *server)
 	return err ? -1 : 0;
 }
 
-static int server_give_up_files(struct server *server)
-{
-	const struct sandbox_needs needs = { .proc = sockets_have(&server->sockets, SOCKET_ADMIN_LISTEN),
-		.abstract = notify_is_abstract(&server->notify) };
-
-	return sandbox_files(&server->sandbox, server->first->conf, &needs);
-}
-
-/* Opens as the user who started utfeed what only that one may, and everything else as the user that it becomes. What
- * starts a thread comes after the files that no thread may open. */
+/* Opens, before privileges are dropped, the sockets that only the starting user may bind. The process gives up files
+ * before its first thread starts, because each thread keeps the rights of the one that started it. */
 static int server_open(struct server *server)
 {
+	struct sandbox_needs needs;
 	struct privileges user;
 	size_t memory_bytes;
 
@@ -209,7 +203,10 @@ static int server_open(struct server *server)
 	    privileges_drop(&user, server->first->conf) || access_sink_new(&server->access_sink, server->first->conf))
 		return -1;
 	memory_bytes = stores_prepare(server->first, server->n_workers);
-	if (server_give_up_files(server) || (server->access_sink && access_sink_start(server->access_sink)) ||
+	needs = (struct sandbox_needs){ .proc = sockets_have(&server->sockets, SOCKET_ADMIN_LISTEN),
+		.abstract = notify_is_abstract(&server->notify) };
+	if (sandbox_files(&server->sandbox, server->first->conf, &needs) ||
+	    (server->access_sink && access_sink_start(server->access_sink)) ||
 	    !(server->cache = stores_open(server->first, memory_bytes, &server->redis)))
 		return -1;
 	return 0;

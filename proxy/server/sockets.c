@@ -298,20 +298,6 @@ static int sockets_match(struct sockets *sockets, const struct conf *conf, enum 
 	return 0;
 }
 
-static bool sockets_any_held(const struct sockets *sockets)
-{
-	for (size_t i = 0; i < sockets->n; i++)
-		if (sockets->groups[i].offer < 0 || sockets->groups[i].held)
-			return true;
-	return false;
-}
-
-/* The default address is for those who name none: a socket that a service manager gave is named, too. */
-static bool kind_is_wanted(const struct conf *conf, enum socket_kind kind, bool held)
-{
-	return conf_where(conf, NULL, kinds[kind].name) || !held;
-}
-
 static void group_free(struct socket_group *group)
 {
 	for (size_t i = 0; i < group->n; i++)
@@ -321,7 +307,7 @@ static void group_free(struct socket_group *group)
 	group->n = 0;
 }
 
-/* The former process goes on with a socket that is not taken, until its connections are answered. */
+/* The former process keeps a socket that is not taken, until it has answered the connections there. */
 static void sockets_leave_offers(struct sockets *sockets)
 {
 	size_t kept = 0;
@@ -372,10 +358,13 @@ int sockets_check(const struct sockets *sockets, const struct conf *conf)
 
 int sockets_bind(struct sockets *sockets, const struct conf *conf, size_t workers)
 {
-	bool held = sockets_any_held(sockets);
+	bool held = false;
 
+	for (size_t i = 0; i < sockets->n; i++)
+		held |= sockets->groups[i].offer < 0 || sockets->groups[i].held;
+	/* A socket that a service manager gave replaces the default address, as a configured one does. */
 	for (enum socket_kind kind = 0; kind < SOCKET_KINDS; kind++)
-		if (kind_is_wanted(conf, kind, held) && sockets_match(sockets, conf, kind))
+		if ((!held || conf_where(conf, NULL, kinds[kind].name)) && sockets_match(sockets, conf, kind))
 			return -1;
 	sockets_leave_offers(sockets);
 	if (sockets_check(sockets, conf))
@@ -473,7 +462,7 @@ void sockets_close(struct sockets *sockets)
 		group_free(&sockets->groups[i]);
 }
 
-/* A process that did not come to serve leaves a file that was given to whom it was given by. */
+/* A process that fails to start does not remove the file of a socket that a former process gave. */
 void sockets_free(struct sockets *sockets)
 {
 	for (size_t i = 0; i < sockets->n; i++)

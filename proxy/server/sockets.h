@@ -1,8 +1,7 @@
-/* Owns the listening sockets of the process: on which addresses they are, where they came from, which worker accepts
- * from which. Must not know: clients, how a socket came here or goes away from here.
- * Invariants: a connection waits in the queue of one socket, so every socket of an address has a worker that accepts
- * from it, however many there are of either; a socket that another process accepts from, or will, is closed here and
- * never shut. */
+/* Owns the listening sockets of the process: their addresses, their source, and the workers that accept from them. Must
+ * not know: clients, how a socket came here or goes away from here.
+ * Invariants: every socket of an address has a worker that accepts from it, because a connection waits in the queue of
+ * one socket. A socket that another process accepts from, or will accept from, is closed here and never shut. */
 #ifndef UTFEED_PROXY_SERVER_SOCKETS_H
 #define UTFEED_PROXY_SERVER_SOCKETS_H
 
@@ -56,8 +55,8 @@ const char *socket_kind_name(enum socket_kind);
 /* Adds sockets that were given; they are owned from now on in any case. -1: one does not fit (logged). */
 int sockets_adopt(struct sockets *, const struct conf *, const struct socket_gift *)
     __attribute__((warn_unused_result));
-/* Binds the configured addresses that no socket was given for, for so many workers, and closes what a former process
- * gave for addresses that are configured no more. -1: logged. */
+/* Binds the configured addresses that no socket was given for; an address gets a socket for each worker. Closes the
+ * sockets of a former process whose addresses are no longer configured. -1: logged. */
 int sockets_bind(struct sockets *, const struct conf *, size_t workers) __attribute__((warn_unused_result));
 /* Whether the sockets can be served under that configuration. -1: one cannot (logged). */
 int sockets_check(const struct sockets *, const struct conf *) __attribute__((warn_unused_result));

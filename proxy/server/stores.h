@@ -9,11 +9,11 @@ struct conf;
 struct settings;
 struct store;
 
-/* Makes the folder of cache-lmdb, which the sandbox has to know before the store is opened, and returns how many bytes
- * the store in memory has for so many workers, which the system's files say. */
+/* Makes the folder of cache-lmdb, because the sandbox allows only folders that are there. Returns the budget of the
+ * store in memory. It depends on the number of workers and on files of the system, which the sandbox hides later. */
 size_t stores_prepare(const struct settings *, size_t workers);
-/* Opens the stores, that in memory for so many bytes, and the cache over them. The settings must outlive it. *redis:
- * that of the cache's stores; NULL: it has none. NULL: logged. */
+/* Opens the stores and the cache over them. memory_bytes is the budget of the store in memory. The settings must
+ * outlive the cache. *redis: the cache's store in Redis; NULL: it has none. NULL: logged. */
 struct cache *stores_open(const struct settings *, size_t memory_bytes, struct store **redis);
 /* After a reload: the user and password that conf has count from the next connection on. redis may be NULL. */
 void stores_renew(struct store *redis, const struct conf *);

@@ -1,5 +1,5 @@
-/* Owns how a new utfeed takes the listening sockets over from the one that runs, so that no connection is refused or
- * cut by an upgrade, and how a running utfeed is asked to reload. Both speak by the Unix socket of takeover-socket.
+/* Owns how a new utfeed takes the listening sockets over from the running one: an upgrade refuses or cuts no
+ * connection. Owns, too, how a command asks the running utfeed to reload. Both use the Unix socket of takeover-socket.
  * Must not know: what is served, what a reload does.
  * The order: the next process asks and gets the sockets; it serves; it says so; the former one accepts nothing from
  * then on. Until it says so the former one goes on as if nothing had been asked.
@@ -26,8 +26,8 @@ struct takeover_former {
 	int offers;                    /* the addresses that it has sockets for */
 };
 
-/* Asks the process that listens on takeover-socket, if there is one, for its sockets, and how it tells its service
- * manager. -1: it does not give them, or they do not fit (logged). */
+/* Asks the process that listens on takeover-socket, if there is one. It gives its sockets and the address of its
+ * service manager. -1: it gives no sockets, or they do not fit (logged). */
 int takeover_ask(struct takeover_former *, const struct conf *, struct sockets *, struct notify *)
     __attribute__((warn_unused_result));
 /* Tells the former process that its sockets are served here, and waits until it has let go of them. -1: it goes on by

@@ -65,7 +65,7 @@ void takeover_own(struct takeover *takeover, const char *path)
 	unix_socket_know(&takeover->file, path);
 }
 
-/* ---- one who asks ---- */
+/* ---- the process that asks ---- */
 
 struct pollfd takeover_poll(const struct takeover *takeover)
 {

@@ -27,8 +27,8 @@ enum takeover_word {
 
 #define TAKEOVER_VERSION "1"
 
-/* The kernel takes no more descriptors in one message (SCM_MAX_FD); the text of TAKEOVER_READY has room for so many
- * addresses. */
+/* FDS_MAX: the kernel's limit for one message (SCM_MAX_FD). OFFERS_MAX: the text of TAKEOVER_READY has a byte for each
+ * address. */
 enum { TAKEOVER_TEXT_MAX = 1200, TAKEOVER_FDS_MAX = 253, TAKEOVER_OFFERS_MAX = 200 };
 
 struct takeover_message {
@@ -38,13 +38,13 @@ struct takeover_message {
 	size_t n_fds;
 };
 
-/* Reads "WORD" or "WORD TEXT" into word and text. false: it is no message. */
+/* Reads "WORD" or "WORD TEXT" into word and text. false: it is not a message. */
 bool takeover_parse(const char *bytes, size_t len, struct takeover_message *);
 
 /* -1: errno says why. */
 int takeover_send(int fd, enum takeover_word, const char *text, const int *fds, size_t n_fds)
     __attribute__((warn_unused_result));
-/* 1: a message; 0: the other end is closed; -1: errno says why (EBADMSG: it was no message). */
+/* 1: a message; 0: the other end is closed; -1: errno says why (EBADMSG: it was not a message). */
 int takeover_receive(int fd, struct takeover_message *) __attribute__((warn_unused_result));
 /* Closes the descriptors from number i on. */
 void takeover_drop(struct takeover_message *, size_t i);

@@ -17,7 +17,7 @@
 #include "proxy/server/takeover_internal.h"
 #include "proxy/server/takeover_message.h"
 
-/* More messages than that are no takeover. */
+/* A takeover has no more messages. */
 enum { TAKEOVER_MESSAGES_MAX = TAKEOVER_OFFERS_MAX + 4, TAKEOVER_ANSWER_S = 5 };
 
 static int take_fail(const char *what)

@@ -110,13 +110,6 @@ static void worker_on_rest(struct timer *timer)
 		loop_arm(worker->loop, timer, HEAP_REST_MS);
 }
 
-static void worker_wake_rest(struct worker *worker)
-{
-	if (!worker->rest.queue)
-		loop_arm(worker->loop, &worker->rest, HEAP_REST_MS);
-	worker->quiet = 0;
-}
-
 static void worker_serve(struct worker *worker, int fd, const struct sockaddr *peer, socklen_t len, bool tls,
     const struct requester *who)
 {
@@ -132,7 +125,9 @@ static void worker_take(struct worker *worker, int fd, const struct sockaddr *pe
 	struct requester who;
 
 	requester_of_peer(&who, peer);
-	worker_wake_rest(worker);
+	if (!worker->rest.queue)
+		loop_arm(worker->loop, &worker->rest, HEAP_REST_MS);
+	worker->quiet = 0;
 	if (worker_is_full(worker) && !(tls && client_is_forbidden(worker->clients, &who)))
 		client_pool_give_up(worker->clients);
 	if (!conf->proxy_protocol || !requester_is_trusted(&who, conf))

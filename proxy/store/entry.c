@@ -48,9 +48,8 @@ size_t entry_gzip_bytes(const struct object *form)
 	return object_memory(form) + head_bytes(object_get_head(form));
 }
 
-/* Segments are made before the length of the body is known: of a short body most of the last segment may be empty, and
- * the first segments of a long body may have no pages of their own. NULL: the object may stay as it is, or there is no
- * memory for a copy. */
+/* Segments are made before the length of the body is known. So most of a short body's last segment may be empty, and
+ * the first segments of a long body may share pages. NULL: the object may stay as it is, or memory ran out. */
 static struct object *compact_copy(const struct object *o)
 {
 	enum { WASTE_MIN_BYTES = 512, WASTE_SHARE = 16,
@@ -88,7 +87,7 @@ static size_t aligned(size_t at)
 	return (at + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1);
 }
 
-/* What a hit reads comes first. */
+/* The parts that a hit reads come first. */
 static struct entry_layout entry_layout(size_t key_len, const struct entry_parts *parts)
 {
 	struct entry_layout l = { .key = sizeof(struct entry) };

@@ -1,9 +1,9 @@
 /* Owns the entry, the unit of every store, and its form as bytes. An entry is one of four kinds: a whole response, a
- * part of a response, a record that says which request fields the variants of a URL depend on, or a mark that a
- * response may be asked for in parts.
- * Must not know: stores, requests. Invariants: an entry does not change once it is made, but for its counters, and is
- * shared by references on any thread; parts and marks stand under keys of parts only, where no lookup for a whole
- * response finds them.
+ * part of one, a record of variants, or a mark. A record has the names of the request fields that the variants of a URL
+ * depend on. A mark says that a response may be asked for in parts.
+ * Must not know: stores, requests. Invariants: an entry does not change once it is made, except for its counters, and
+ * any thread may share it by a reference. Parts and marks have keys of parts, so no lookup for a whole response finds
+ * them.
  *
  * A key is URL "\n" SETTINGS; the key of a variant has "\n" VALUES behind that (vary.h), and the key of a part or a
  * mark has ENTRY_PARTS behind either. The key of a whole response ends in a digit of SETTINGS or in a line's end, so it
@@ -70,9 +70,9 @@ bool entry_key_of_parts(const char *key, size_t len);
 struct entry *entry_new(const char *key, size_t key_len, struct entry_parts *);
 struct entry *entry_ref(struct entry *);
 void entry_unref(struct entry **);
-/* Starts loading what an answer reads of the entry into the processor's cache, all at once, and waits for none of it:
- * once the store is larger than that cache, the pieces one after the other take a processor as long as all the rest of
- * a hit. Then the same for what lies elsewhere; this waits for the entry. */
+/* Starts loading the entry into the processor's cache, all of it at once, and does not wait. If the store is larger
+ * than that cache, loading one piece after the other takes as long as the rest of a hit. The second function loads the
+ * object that lies elsewhere; it waits for the entry. */
 void entry_prefetch(const struct entry *);
 void entry_prefetch_object(const struct entry *);
 /* The memory that the gzip form of a body takes. */
@@ -80,9 +80,9 @@ size_t entry_gzip_bytes(const struct object *form);
 /* Counts an answer from the entry and returns whether there have been enough of them. The count stops there: a hot
  * entry is not written to any more, because other processors read it. */
 bool entry_is_hot(struct entry *, unsigned enough);
-/* The time that counts for the entry's age, from both clocks in seconds: the wall clock's time, plus what that clock
- * was set back by since the first call for this entry, which its maker makes. Steps of no more than
- * FRESHNESS_AHEAD_MAX_S do not count: clocks are set by as much all the time. */
+/* The time that counts for the entry's age, from both clocks in seconds. It is the wall clock's time, plus the seconds
+ * by which that clock was set back since the first call for this entry. The maker of the entry makes that call. Steps
+ * up to FRESHNESS_AHEAD_MAX_S do not count, because clocks are set by that much all the time. */
 int64_t entry_now(struct entry *, int64_t wall, int64_t monotonic);
 /* True for the first caller only: it may fetch the response anew while the entry is still fresh. */
 bool entry_claim(struct entry *);
@@ -101,9 +101,9 @@ int64_t entry_ends_s(const struct entry *);
  * free()s. NULL: out of memory. */
 char *entry_pack(const struct entry *, size_t *len);
 enum { ENTRY_FORMAT = 6 };
-/* NULL: the bytes are damaged or of another format, or there is no memory. */
+/* NULL: the bytes are damaged or of another format, or memory ran out. */
 struct entry *entry_unpack(const char *bytes, size_t len);
-/* The key of a packed entry, of which nothing but the key's bounds is checked; at NULL: there is no key. */
+/* The key of a packed entry; only the key's bounds are checked. at NULL: the key is missing. */
 struct slice entry_packed_key(const char *bytes, size_t len);
 
 #endif

@@ -17,7 +17,7 @@
 static const char magic[8] = { 'u', 't', 'f', 'e', 'e', 'd', '\r', '\n' };
 enum { KIND_RESPONSE, KIND_VARY, KIND_MARK, KIND_PART };
 enum { CHECKSUM_BYTES = 8 };
-#define ABSENT UINT32_MAX              /* in the place of a length: there is no text */
+#define ABSENT UINT32_MAX              /* in the place of a length: the text is missing */
 
 /* Packing runs twice: first it counts the bytes, with at NULL, then it writes them. */
 struct entry_packer { char *at; size_t len; };

@@ -46,11 +46,6 @@ static struct eviction_ghost *ghost_set(const struct eviction *eviction, uint64_
 	return &eviction->ghosts[hash & eviction->ghost_mask & ~(size_t)(GHOST_WAYS - 1)];
 }
 
-static bool ghost_is_known(const struct eviction *eviction, const struct eviction_ghost *ghost)
-{
-	return ghost->mark && eviction->ghost_clock - ghost->when <= eviction->main_max / GHOST_UNIT;
-}
-
 static void ghost_add(struct eviction *eviction, const struct eviction_node *node)
 {
 	struct eviction_ghost *set = ghost_set(eviction, node->hash), *oldest = set;
@@ -71,10 +66,8 @@ static bool ghost_take(struct eviction *eviction, const struct eviction_node *no
 
 	for (int i = 0; i < GHOST_WAYS; i++)
 		if (set[i].mark == ghost_mark(node->hash)) {
-			bool known = ghost_is_known(eviction, &set[i]);
-
 			set[i].mark = 0;
-			return known;
+			return eviction->ghost_clock - set[i].when <= eviction->main_max / GHOST_UNIT;
 		}
 	return false;
 }

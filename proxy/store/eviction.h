@@ -1,6 +1,6 @@
 /* Owns the choice of the entry that a full cache gives up next: S3-FIFO (Yang, Zhang, Qiu, Yue and Rashmi, SOSP 2023).
- * New entries wait in a small queue. An entry that is asked for again moves to the main queue; one that is not leaves
- * early, and its hash is remembered for a while (a ghost).
+ * New entries wait in a small queue. An entry with another hit moves to the main queue; others leave early,
+ * and the queue remembers their hashes for a while (ghosts).
  * Must not know: what entries are, locks. Chosen by tests/bench/bench_eviction.c. */
 #ifndef UTFEED_PROXY_STORE_EVICTION_H
 #define UTFEED_PROXY_STORE_EVICTION_H

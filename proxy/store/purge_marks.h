@@ -2,7 +2,7 @@
  * stored before it and is covered by it is gone, or stale, from then on. Then the store's sweep passes every entry, and
  * the mark is done.
  * Must not know: entries, locks: their owner guards them. Invariant: there are at most MARKS_MAX marks, and none is
- * lost: where there is no room, or no memory, one mark covers more than was asked for. */
+ * lost. If room or memory runs out, one mark covers more than was asked for. */
 #ifndef UTFEED_PROXY_STORE_PURGE_MARKS_H
 #define UTFEED_PROXY_STORE_PURGE_MARKS_H
 
@@ -42,7 +42,7 @@ uint32_t marks_add(struct purge_marks *, enum store_purge, const char *url, size
 struct purge_mark *marks_next(struct purge_marks *, uint32_t *seen, const char *key, size_t len);
 /* The sweep has passed one more bucket. */
 void marks_pass(struct purge_marks *);
-/* Whether the mark is done. *count: the responses it concerned, so far where it is not done; -1: not known any more. */
+/* Whether the mark is done. *count: the responses that it has concerned so far; -1: no longer known. */
 bool marks_are_done(const struct purge_marks *, uint32_t number, int64_t *count);
 
 #endif

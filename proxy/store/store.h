@@ -65,9 +65,9 @@ struct store_ops {
 	/* soft: entries are marked stale from now on (seconds since the epoch) instead of removed. Returns how many
 	 * responses it concerned, -1 where that is not known yet. */
 	int64_t (*purge)(struct store *, enum store_purge, const char *url, size_t len, bool soft, int64_t now);
-	/* True: w->loop calls w->got() once every removal that was asked for before is as permanent as the store
-	 * itself, and every process that has the store open knows the purges among them, or they are owed. False: all
-	 * of them are done already. Lookups of this process do not find an entry whose removal is owed. */
+	/* True: w->loop calls w->got() once every earlier removal is as permanent as the store itself, or is owed.
+	 * Every process that has the store open knows the purges among them by then. False: all of them are done
+	 * already. Lookups of this process do not find an entry whose removal is owed. */
 	bool (*settle)(struct store *, struct store_wait *w);
 	/* purged(arg, mark) is called for each purge by another process from now on, on any thread, before store.known
 	 * counts it; with mark NULL after the last one of several that came together. NULL: no other process can have

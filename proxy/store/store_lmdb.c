@@ -217,7 +217,7 @@ static void lmdb_write(struct store_lmdb *lmdb, struct store_op *op)
 		loop_arm(lmdb->thread.loop, &lmdb->watch, WATCH_MS);
 }
 
-/* Writes that another process has blocked for STUCK_AFTER_MS are given up: entries become removals and leave memory. */
+/* Gives up writes that another process has blocked for STUCK_AFTER_MS: entries become removals and leave memory. */
 static void lmdb_on_watch(struct timer *timer)
 {
 	struct store_lmdb *lmdb = container_of(timer, struct store_lmdb, watch);
@@ -392,15 +392,6 @@ static int lmdb_start(struct store_lmdb *lmdb, const char *path, size_t map_byte
 	return 0;
 }
 
-static void lmdb_drop(struct store_lmdb *lmdb)
-{
-	if (lmdb->writer) {
-		lmdb_writer_stop(lmdb->writer);
-		lmdb_writer_free(&lmdb->writer, true);
-	}
-	free(lmdb);
-}
-
 struct store *store_lmdb_new(const char *path, size_t map_bytes)
 {
 	struct store_lmdb *lmdb = calloc(1, sizeof *lmdb);
@@ -409,7 +400,10 @@ struct store *store_lmdb_new(const char *path, size_t map_bytes)
 	if (!rc)
 		return &lmdb->thread.store;
 	log_error("lmdb store: %s: %s", path, lmdb_strerror(rc));
-	if (lmdb)
-		lmdb_drop(lmdb);
+	if (lmdb && lmdb->writer) {
+		lmdb_writer_stop(lmdb->writer);
+		lmdb_writer_free(&lmdb->writer, true);
+	}
+	free(lmdb);
 	return NULL;
 }

@@ -101,8 +101,8 @@ static int file_fill(struct lmdb_file *file)
 	return fstat(fd, &there) || (file->alone && there.st_size < needed && ftruncate(fd, needed)) ? errno : 0;
 }
 
-/* A file in another format is left alone as long as another process has it open, as the former version in an upgrade:
- * the two would not read each other's entries, or take them for damage. */
+/* A file in another format is left alone as long as another process has it open, as in an upgrade from a former
+ * version. The two would not read each other's entries, or take them for damage. */
 static int format_get(struct lmdb_file *file, MDB_txn *txn, bool *same)
 {
 	char name[] = "format";

@@ -42,7 +42,7 @@ struct lmdb_file {
 #define FILL(limit) ((limit) / 4 * 3)
 #define PIECE(limit) ((limit) / 16)
 
-/* The tables, in a transaction. All return LMDB's error, 0: none. A key that is not there is no error. */
+/* The tables, in a transaction. All return LMDB's error, 0: none. A key that is not there is not an error. */
 /* *entry: one reference, or NULL */
 int lmdb_get(struct lmdb_file *, MDB_txn *, const char *key, size_t len, struct entry **, bool *damaged)
     __attribute__((warn_unused_result));
@@ -182,7 +182,7 @@ void lmdb_op_lose(struct store_op *);                  /* an entry becomes the r
  * LMDB's error, 0: none. */
 int lmdb_batch_run(struct lmdb_writer *) __attribute__((warn_unused_result));
 void lmdb_batch_done(struct lmdb_writer *);            /* returns its operations as done, and tells the counters */
-/* Returns it to the front of the queue. Its settlements are answered: their removals are owed. */
+/* Returns it to the front of the queue. Its settlements return at once: their removals are owed. */
 void lmdb_batch_again(struct lmdb_writer *);
 
 /* Writes that the file may not have yet, the newest first: lookups see them here. On the store's thread. */

@@ -1,6 +1,6 @@
-/* Owns what is done to the LMDB store's folder without LMDB: room for lock.mdb before LMDB maps it, finding out whether
- * another process has the store open, the mark that the store is in use, and setting data.mdb aside. Must not know:
- * what is in data.mdb or lock.mdb.
+/* Owns what is done to the LMDB store's folder without LMDB. It makes room for lock.mdb before LMDB maps it, finds
+ * other processes that have the store open, marks the store as in use, and sets data.mdb aside. Must not know: what is
+ * in data.mdb or lock.mdb.
  *
  * The mark is the file "in-use". While a process has the store open, the mark holds the id of the machine's boot. The
  * last process that closes the store syncs it and writes "closed". So the id of another boot means that the machine
@@ -8,8 +8,8 @@
  * kernel has its pages. A store that LMDB finds damaged, or that crashes one of the store's threads, is marked as
  * damaged.
  * Invariants: a file that another process has open is neither moved nor written over; no process has the store open
- * while the mark says "closed". A process shows by a lock (fcntl(2)) on the first byte of lock.mdb that LMDB has the
- * store open there: the lock is exclusive while the process opens it and shared as long as it is open. */
+ * while the mark says "closed". LMDB locks the first byte of lock.mdb (fcntl(2)): exclusively while a process opens the
+ * store, shared as long as the store is open there. */
 #include "proxy/store/store_lmdb_internal.h"
 
 #include <errno.h>

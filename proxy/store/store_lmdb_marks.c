@@ -70,13 +70,6 @@ static uint64_t now_us(void)
 	return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
 }
 
-static size_t marks_kept(const struct lmdb_file *file)
-{
-	size_t n = file->limit_bytes / MARKS_SHARE;
-
-	return n < MARKS_MIN_KEPT ? MARKS_MIN_KEPT : n > MARKS_MAX_KEPT ? MARKS_MAX_KEPT : n;
-}
-
 static int marks_drop_oldest(MDB_cursor *cursor, size_t n)
 {
 	MDB_val k, v;
@@ -111,15 +104,16 @@ static int marks_add_row(struct lmdb_file *file, MDB_txn *txn, MDB_cursor *curso
 
 static int marks_insert(struct lmdb_file *file, MDB_txn *txn, const struct mark_head *head, const char *url, size_t len)
 {
-	size_t most = marks_kept(file) - 1;
+	size_t share = file->limit_bytes / MARKS_SHARE,
+	       kept = share < MARKS_MIN_KEPT ? MARKS_MIN_KEPT : share > MARKS_MAX_KEPT ? MARKS_MAX_KEPT : share;
 	MDB_cursor *cursor;
 	MDB_stat stat;
 	int rc = mdb_stat(txn, file->marks, &stat);
 
 	if (rc || (rc = mdb_cursor_open(txn, file->marks, &cursor)))
 		return rc;
-	if (stat.ms_entries > most)
-		rc = marks_drop_oldest(cursor, stat.ms_entries - most);
+	if (stat.ms_entries >= kept)           /* with room for the new one */
+		rc = marks_drop_oldest(cursor, stat.ms_entries + 1 - kept);
 	if (!rc)
 		rc = marks_add_row(file, txn, cursor, head, url, len);
 	mdb_cursor_close(cursor);

@@ -125,7 +125,7 @@ static size_t file_most(struct lmdb_file *file, size_t end)
 }
 
 /* Gives the map the size that the file may come to. MDB_PANIC: the file is no longer mapped. */
-static int map_fit(struct lmdb_file *file)
+int lmdb_remap(struct lmdb_file *file)
 {
 	MDB_envinfo info;
 	size_t end, wanted;
@@ -146,16 +146,11 @@ static int map_fit(struct lmdb_file *file)
 	return rc ? MDB_PANIC : 0;
 }
 
-int lmdb_remap(struct lmdb_file *file)
-{
-	return map_fit(file);
-}
-
 /* One try. MDB_MAP_RESIZED: the map has to be made anew, because the file or the limit is larger. */
 static int begin_once(struct lmdb_file *file, MDB_txn **txn)
 {
 	size_t limit = file->limit_bytes;
-	int rc = map_fit(file);
+	int rc = lmdb_remap(file);
 
 	if (rc || (rc = mdb_txn_begin(file->env, NULL, 0, txn)) || !file->read)
 		return rc;                     /* while the file is being opened it may lack its tables */

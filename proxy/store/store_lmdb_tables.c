@@ -286,13 +286,6 @@ static int evict_oldest(struct lmdb_file *file, MDB_txn *txn, MDB_cursor *cursor
 	return rc == MDB_NOTFOUND ? 0 : rc;
 }
 
-/* "order" is empty and the tables are still too large: they hold entries whose number was lost. */
-static int evict_rest(struct lmdb_file *file, MDB_txn *txn, uint64_t entries)
-{
-	file->counted.evictions += entries;
-	return lmdb_wipe(file, txn);
-}
-
 static int evict_down(struct lmdb_file *file, MDB_txn *txn, size_t limit)
 {
 	uint64_t entries, bytes;
@@ -305,7 +298,11 @@ static int evict_down(struct lmdb_file *file, MDB_txn *txn, size_t limit)
 		if (!(rc = evict_oldest(file, txn, cursor)))
 			rc = lmdb_measure(file, txn, &entries, &bytes);
 	mdb_cursor_close(cursor);
-	return rc == MDB_NOTFOUND ? evict_rest(file, txn, entries) : rc;
+	if (rc != MDB_NOTFOUND)
+		return rc;
+	/* "order" is empty and the tables are still too large: they hold entries whose number was lost. */
+	file->counted.evictions += entries;
+	return lmdb_wipe(file, txn);
 }
 
 /* What entries may take in an open transaction. LMDB may need some of the pages that are evicted for longer, such as

@@ -1,5 +1,5 @@
-/* Owns the thread that writes the LMDB file: it alone waits for LMDB's writer lock, which another process may hold for
- * ever, and it alone opens the file and sets a damaged one aside; and the queue of operations that it is given.
+/* Owns the thread that writes the LMDB file, and the queue of its operations. Only this thread waits for LMDB's writer
+ * lock, because another process may hold it for ever. Only this thread opens the file and sets a damaged one aside.
  * Must not know: lookups, loops but to wake one, how operations are written (store_lmdb_batch.c).
  * Invariant: operations are done in the order they were given, and each comes back once. */
 #include "proxy/store/store_lmdb_internal.h"

@@ -21,10 +21,10 @@ enum { BYTES_PER_BUCKET = 4096, BUCKETS_MIN = 64 };
 /* The sweep looks at so many entries, or empty buckets, under one hold of the lock, which takes some ten microseconds.
  * A purge of one URL removes that many of its entries at once; a URL with more variants gets a mark. */
 enum { SWEEP_NODES = 64, SWEEP_BUCKETS = 1024, URL_NODES = 256 };
-enum { SCATTERED_NODES = 8 };          /* so many leave at most for memory that is scattered */
-/* The share of the budget that bodies still being made may take together, so that those of slow or hostile origins do
- * not drive out all stored entries. It shrinks while slow readers hold many bodies that have left the store: readers
- * would keep the bodies now being made in the same way. */
+enum { SCATTERED_NODES = 8 };          /* most nodes that leave for memory that is scattered. */
+/* The share of the budget that bodies still being made may take together. Bodies of slow or hostile origins do not
+ * drive out all stored entries so. The share shrinks while slow readers hold many bodies that have left the store,
+ * because readers would keep the bodies now being made in the same way. */
 enum { RESERVE_SHARE = 2 };
 
 struct memory_node {
@@ -156,8 +156,8 @@ static void memory_free_dead(struct eviction_list *dead)
 	}
 }
 
-/* Memory that is scattered between entries counts, too; but to make an entry leave frees it only once its neighbours
- * have left as well, so that few leave for it at a time. */
+/* Memory that is scattered between entries counts, too. An entry that leaves frees such memory only if its neighbours
+ * have left as well. So no more than SCATTERED_NODES entries leave for its sake at a time. */
 static void memory_make_room(struct store_memory *memory, size_t bytes, struct eviction_list *dead)
 {
 	size_t scattered = heap_scattered();

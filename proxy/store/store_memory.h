@@ -20,8 +20,8 @@ int64_t store_memory_purge(struct store *, enum store_purge, const char *url, si
 bool store_memory_sweep(struct store *);
 bool store_memory_purged(struct store *, uint32_t number, int64_t *count);
 /* Makes room for a body that is still being made and counts it against the budget: it has reserved had bytes so far and
- * wants that many in all. A single body may take the whole budget, several of them a share of it together. False: there
- * is no room, and nothing was done. The caller releases the reservation when the body ends. */
+ * wants that many in all. A single body may take the whole budget, several of them a share of it together. False:
+ * nothing was done. The caller releases the reservation when the body ends. */
 bool store_memory_reserve(struct store *, size_t had, size_t wants);
 void store_memory_release(struct store *, size_t had);
 /* The gzip form of a body goes from MAKING to KEPT and counts against the budget, provided that the entry of this key

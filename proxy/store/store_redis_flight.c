@@ -1,5 +1,5 @@
-/* Owns which operations of the Redis store are on their way, which are held until a purge has looked through all keys,
- * and how each ends: answered, owed again, or given up. Must not know: commands, replies' contents.
+/* Owns the operations of the Redis store that are on their way or held until a purge has looked through all keys, and
+ * how each ends: answered, owed again, or given up. Must not know: commands, replies' contents.
  * Invariant: an operation that was taken from the queue is either held or flying, until it is done or owed. */
 #include "proxy/store/store_redis_internal.h"
 
@@ -15,12 +15,6 @@ void redis_count_error(struct store_redis *redis)
 static size_t op_flying_bytes(const struct store_op *op)
 {
 	return op->entry ? op->entry->bytes : 0;
-}
-
-static void redis_took_off(struct store_redis *redis, struct store_op *op)
-{
-	redis->flying++;
-	redis->flying_bytes += op_flying_bytes(op);
 }
 
 static void redis_land(struct store_redis *redis, const struct store_op *op)
@@ -112,8 +106,8 @@ static void redis_take_off(struct store_redis *redis, struct store_op *op)
 {
 	if (redis_holds(redis, op))
 		return;
-	redis_took_off(redis, op);
-	if (redis->flying == 1)
+	redis->flying_bytes += op_flying_bytes(op);
+	if (++redis->flying == 1)
 		loop_arm(redis->thread.loop, &redis->watch, redis->settings.timeout_ms);
 	redis_do(redis, op);
 }

@@ -140,7 +140,7 @@ void redis_marks_lost(struct store_redis *);           /* the connection is lost
 #define REDIS_TEXT(text) { (text).bytes, (text).len }
 
 /* The connection. */
-/* The caller has set settings. Returns NULL, or the reason why there can be no connection, which may stand in why. */
+/* The caller has set settings. Returns NULL, or the reason why a connection cannot be made; it may stand in why. */
 const char *redis_connection_init(struct store_redis *, struct tls_why *);
 void redis_connection_free(struct store_redis *);
 void redis_connect(struct store_redis *);

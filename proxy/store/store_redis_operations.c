@@ -71,13 +71,8 @@ static void redis_unlink(struct store_redis *redis, struct store_op *op)
 	redis_name_free(&n);
 }
 
-/* Whether the command was refused because of the type of the key, or for want of memory: then UNLINK may still work.
- * Where a script was refused, some servers say that first. */
-static bool is_about_key(const redisReply *error)
-{
-	return strstr(error->str, "WRONGTYPE") || strstr(error->str, "OOM ");
-}
-
+/* If the server refused the command because of the type of the key, or because memory is full, UNLINK may still work.
+ * If it refused a script, some servers say that first. */
 static void on_removed(redisAsyncContext *ac, void *answer, void *arg)
 {
 	struct store_op *op = arg;
@@ -87,7 +82,7 @@ static void on_removed(redisAsyncContext *ac, void *answer, void *arg)
 	(void)ac;
 	if (!reply || reply->type != REDIS_REPLY_ERROR)
 		redis_landed(redis, op, reply, NULL);
-	else if (is_about_key(reply))
+	else if (strstr(reply->str, "WRONGTYPE") || strstr(reply->str, "OOM "))
 		redis_unlink(redis, op);
 	else
 		redis_refused(redis, op, reply->str);
@@ -116,14 +111,6 @@ static void redis_forget_instead(struct store_redis *redis, struct store_op *op)
 	redis_forget(redis, on_removed, op);
 }
 
-/* Says once why the server takes no entries: full memory, or a user that may not EVAL. */
-static void redis_tell_refusal(struct store_redis *redis, const redisReply *reply)
-{
-	if (!redis->refuses)
-		redis_warn("entries are not stored", reply->str);
-	redis->refuses = true;
-}
-
 static void on_put(redisAsyncContext *ac, void *answer, void *arg)
 {
 	struct store_op *op = arg;
@@ -136,7 +123,9 @@ static void on_put(redisAsyncContext *ac, void *answer, void *arg)
 		redis_landed(redis, op, reply, NULL);
 		return;
 	}
-	redis_tell_refusal(redis, reply);
+	if (!redis->refuses)                   /* full memory, or a user that may not EVAL; said once */
+		redis_warn("entries are not stored", reply->str);
+	redis->refuses = true;
 	redis_count_error(redis);
 	redis_forget_instead(redis, op);
 }

@@ -154,7 +154,7 @@ static void thread_wipe(struct store_thread *thread)
 	loop_wake(thread->loop, &thread->task);
 }
 
-/* op NULL: there was no memory for the removal, so everything is removed. */
+/* op NULL: memory ran out for the removal, so everything is removed. */
 static void thread_enqueue_removal(struct store_thread *thread, struct store_op *op)
 {
 	bool full = !op || thread->owed >= OWED_MAX || thread->owed_bytes + op_bytes(op) > OWED_MAX_BYTES;
