@@ -164,35 +164,10 @@ struct object *answer_failure(struct answer *a, const struct object *o)
 	return local_reply_failed(a->ctx, o);
 }
 
-bool answer_waits(const struct answer *a)
-{
-	return a->state == ANSWER_WAIT;
-}
-
-bool answer_is_collapsed(const struct answer *a)
-{
-	return a->source == SOURCE_COLLAPSED;
-}
-
-const struct target *answer_target(const struct answer *a)
-{
-	return a->state == ANSWER_NEW ? NULL : &a->target;
-}
-
 struct slice answer_url(const struct answer *a, struct text *room)
 {
 	if (a->url_len)
 		return (struct slice){ a->memory.key.bytes, a->url_len };
 	destination_url(room, &a->target.to);
 	return (struct slice){ room->failed ? NULL : room->bytes, room->len };
-}
-
-struct slice answer_key(const struct answer *a)
-{
-	return lookup_key(a);
-}
-
-const struct cache_status *answer_status(const struct answer *a)
-{
-	return a->state == ANSWER_NEW ? NULL : &a->status;
 }

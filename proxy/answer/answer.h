@@ -121,14 +121,31 @@ struct delivery {
 int answer_deliver(struct answer *, struct object *, struct object_head *, struct delivery *)
     __attribute__((warn_unused_result));
 
-bool answer_waits(const struct answer *);
-bool answer_is_collapsed(const struct answer *);
-const struct target *answer_target(const struct answer *);     /* NULL: NEW; path NULL: none was found */
+static inline bool answer_waits(const struct answer *a)
+{
+	return a->state == ANSWER_WAIT;
+}
+static inline bool answer_is_collapsed(const struct answer *a)
+{
+	return a->source == SOURCE_COLLAPSED;
+}
+/* NULL: NEW; path NULL: none was found. */
+static inline const struct target *answer_target(const struct answer *a)
+{
+	return a->state == ANSWER_NEW ? NULL : &a->target;
+}
+/* NULL: NEW. */
+static inline const struct cache_status *answer_status(const struct answer *a)
+{
+	return a->state == ANSWER_NEW ? NULL : &a->status;
+}
 /* The URL that is asked for, written into room if it is not known yet; at NULL: no room. */
 struct slice answer_url(const struct answer *, struct text *room);
 /* The key under which the stored response that answers was found. */
-struct slice answer_key(const struct answer *);
-const struct cache_status *answer_status(const struct answer *);       /* NULL: NEW */
+static inline struct slice answer_key(const struct answer *a)
+{
+	return lookup_key(a);
+}
 
 /* What the cache did for the request, once its answer has begun. */
 enum answer_outcome answer_outcome(const struct answer *);

@@ -133,27 +133,15 @@ static uint64_t dispatch_key_settings(const struct request_context *ctx, const s
 	        target->authorization);
 }
 
-static void dispatch_fetch(struct answer *a, enum policy policy, struct object *body, bool alone)
-{
-	const struct target *target = &a->target;
-	struct freshness_settings fresh;
-	struct fetch_request r;
-
-	if (fetch_plan_caches(a->request, target)) {
-		a->kind = KIND_CACHED;
-		fresh = dispatch_freshness(a->ctx->conf, target->route);
-		lookup_start(a, &fresh, dispatch_key_settings(a->ctx, target, policy), policy, alone);
-	} else if (!fetch_plan(a->ctx, a->request, target, policy, body,
-	        !target->route->normalise && request_head_ranged(a->request->msg), (struct slice){ NULL, 0 }, &r))
-		dispatch_relay(a, &r);
-}
-
 static void dispatch_to_target(struct answer *a, const struct requester *who, struct object *body)
 {
 	const struct request_context *ctx = a->ctx;
 	int policy = dispatch_policy(ctx, a->request, a->target.route, who);
 	unsigned passes = request_passes(a->request, ctx->conf->via);
+	const struct target *target = &a->target;
 	struct text *url = &a->memory.key;
+	struct freshness_settings fresh;
+	struct fetch_request r;
 	struct failure f;
 
 	if (policy < 0) {
@@ -167,13 +155,20 @@ static void dispatch_to_target(struct answer *a, const struct requester *who, st
 		return;
 	}
 	text_empty(url);
-	destination_url(url, &a->target.to);
+	destination_url(url, &target->to);
 	text_add(url, "", 1);
 	if (url->failed)
 		return;
 	a->url_len = --url->len;
-	/* A request that has passed through this utfeed already must not wait for itself. */
-	dispatch_fetch(a, (enum policy)policy, body, passes);
+	if (fetch_plan_caches(a->request, target)) {
+		a->kind = KIND_CACHED;
+		fresh = dispatch_freshness(ctx->conf, target->route);
+		/* A request that has passed through this utfeed already must not wait for itself. */
+		lookup_start(a, &fresh, dispatch_key_settings(ctx, target, (enum policy)policy), (enum policy)policy,
+		    passes);
+	} else if (!fetch_plan(ctx, a->request, target, (enum policy)policy, body,
+	        !target->route->normalise && request_head_ranged(a->request->msg), (struct slice){ NULL, 0 }, &r))
+		dispatch_relay(a, &r);
 }
 
 /* The answer to a PURGE. counting: the responses that memory held are not all counted. owed: the store behind memory

@@ -21,27 +21,20 @@ static struct moves *fill_moves_table(struct fill *l)
 	return cache_moves(l->params.cache);
 }
 
-/* Whether the request takes a redirect of that age without asking. */
-static bool fill_takes_known(struct fill *l, const struct freshness *f)
-{
-	int64_t now = fill_now(l);
-	struct cache_control own;
-
-	return freshness_reuse(f, freshness_request_for(&own, &l->request.says, &l->params.freshness, f, now), now,
-	        NULL) == REUSE_FRESH;
-}
-
 int fill_on_known(void *arg, const char *url, struct text *to)
 {
 	struct fill *l = arg;
 	struct move *known = &l->moves.known;
 	const struct moves_scope scope = fill_scope(l);
 	const struct moves_clock now = fill_clock(l);
+	struct cache_control own;
 
 	if (!l->params.moves.max_s || moves_is_idle(fill_moves_table(l)))
 		return 0;
 	move_free(known);
-	if (!moves_find(fill_moves_table(l), &scope, url, &now, known) || !fill_takes_known(l, &known->freshness))
+	if (!moves_find(fill_moves_table(l), &scope, url, &now, known) ||
+	    freshness_reuse(&known->freshness, freshness_request_for(&own, &l->request.says, &l->params.freshness,
+	        &known->freshness, now.wall_s), now.wall_s, NULL) != REUSE_FRESH)
 		return 0;
 	text_puts(to, known->to);
 	return known->status;

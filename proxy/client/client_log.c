@@ -15,15 +15,6 @@ static const struct fetch_timing *client_timing(const struct exchange *x)
 	return s && s->hit ? NULL : x->timing;
 }
 
-static uint64_t client_bytes_in(const struct client *c)
-{
-	const struct exchange *x = c->x;
-
-	if (!x->ctx.settings)
-		return x->in_len;
-	return x->msg.head_len + x->upload_bytes + (c->tunnel ? tunnel_bytes(c->tunnel, TUNNEL_CLIENT) : 0);
-}
-
 /* Adds what only some formats show. */
 static void client_log_more(struct client *c, struct access_log_entry *e)
 {
@@ -32,7 +23,8 @@ static void client_log_more(struct client *c, struct access_log_entry *e)
 	bool complete = x->ctx.settings;       /* the request's head */
 
 	e->wall_ms = loop_wall_ms(client_loop(c));
-	e->received_bytes = client_bytes_in(c);
+	e->received_bytes = !complete ? x->in_len : x->msg.head_len + x->upload_bytes +
+	    (c->tunnel ? tunnel_bytes(c->tunnel, TUNNEL_CLIENT) : 0);
 	e->sent_bytes = c->tunnel ? tunnel_bytes(c->tunnel, TUNNEL_ORIGIN) : x->sender.bytes;
 	e->way = answer_way_names[client_way(c)];
 	e->cache = answer_status(&x->answer);

@@ -16,14 +16,6 @@ enum answer_way client_way(const struct client *c)
 	return ways[target->mode];
 }
 
-/* How the fetch of an answer failed after its head was out; NONE: it did not. */
-static enum failure_kind client_cut_why(const struct client *c, bool cut)
-{
-	const struct object *o = c->reader.object;
-
-	return cut && object_phase(o) == OBJECT_FAILED ? object_failure(o)->error : FAILURE_NONE;
-}
-
 /* Notes the answer in the list of feeds. An error is listed for every URL of a route or the gateway, which are there
  * for feeds. A client may ask the forward proxy for anything, so its errors are listed only if the URL was a feed
  * before. */
@@ -51,9 +43,13 @@ static void client_note_feed(struct client *c, const struct object_report *all, 
 		a.repairs = r->repairs;
 		a.malformed = r->malformed;
 	}
-	if (all)
-		answer_account(&x->answer, all,
-		    &(struct answer_ended){ x->status, x->start_us, cut, client_cut_why(c, cut) }, &a.state);
+	if (all) {
+		struct answer_ended end = { x->status, x->start_us, cut, FAILURE_NONE };
+
+		if (cut && object_phase(c->reader.object) == OBJECT_FAILED)
+			end.why = object_failure(c->reader.object)->error;
+		answer_account(&x->answer, all, &end, &a.state);
+	}
 	if (url.at)
 		feeds_seen_note(x->ctx.feeds, x->ctx.worker, c->reader.object, url, &a);
 }

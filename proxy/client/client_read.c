@@ -77,29 +77,26 @@ static void client_tell_request(struct client *c)
 	log_step(&x->id, "request: %s %s from %s", method, target, conn_peer(c->conn));
 }
 
-/* Whether the client may ask once more. The handshake of its connection counted for the first request, unless many
- * clients come over it. */
-static bool client_may_ask(struct client *c, struct failure *why)
+/* Answers 429 to a client that asks too often. The connection stays, unless what would come next on it cannot be a
+ * request (last). The handshake of a connection counted for its first request, unless many clients come over it.
+ * False: the client may ask. */
+static bool client_slows_down(struct client *c, bool last)
 {
 	bool paid = c->channel != CHANNEL_PLAIN && c->id.request == 1 &&
 	    !requester_is_trusted(&c->who, client_conf(c));
+	struct failure why;
 	unsigned wait_s;
 
 	if (paid || client_within_rate(&c->x->ctx, &c->x->who, &wait_s))
-		return true;
-	failure_set(why, FAILURE_CLIENT_RATE, "client-rate");
-	why->retry_after_s = wait_s;
-	return false;
-}
-
-/* Answers 429. The connection stays, unless what would come next on it cannot be a request. */
-static void client_slow_down(struct client *c, const struct failure *why, bool last)
-{
+		return false;
+	failure_set(&why, FAILURE_CLIENT_RATE, "client-rate");
+	why.retry_after_s = wait_s;
 	stats_add(loop_stats(client_loop(c)), STAT_REQUESTS_HURRIED, 1);
 	log_step(&c->x->id, "request: refused, 429: client-rate");
 	if (last)
 		client_ends(c, AFTER_LINGERS);
-	client_take_object(c, local_reply_failure(&c->x->ctx, why));
+	client_take_object(c, local_reply_failure(&c->x->ctx, &why));
+	return true;
 }
 
 static void client_request(struct client *c)
@@ -107,7 +104,6 @@ static void client_request(struct client *c)
 	struct exchange *x = c->x;
 	struct http_msg *m = &x->msg;
 	bool has_body = m->chunked || m->content_length;
-	struct failure why;
 
 	stats_add(loop_stats(client_loop(c)), STAT_REQUESTS, 1);
 	x->ctx = c->pool->ctx;
@@ -138,11 +134,7 @@ static void client_request(struct client *c)
 		client_refuse(c, 403, CLIENT_FORBIDDEN);
 		return;
 	}
-	if (!client_may_ask(c, &why)) {
-		client_slow_down(c, &why, has_body || m->method == METHOD_CONNECT);
-		return;
-	}
-	if (client_inside_ends(c, has_body))
+	if (client_slows_down(c, has_body || m->method == METHOD_CONNECT) || client_inside_ends(c, has_body))
 		return;
 	if (m->method == METHOD_CONNECT) {
 		client_connect(c);

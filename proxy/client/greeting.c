@@ -94,12 +94,6 @@ static void greeting_introduce(struct greeting *g, const struct proxy_protocol *
 	}
 }
 
-/* Takes n bytes from the socket, which are known to be there. */
-static bool greeting_take(struct greeting *g, void *buf, size_t n)
-{
-	return recv(g->fd, buf, n, 0) == (ssize_t)n;
-}
-
 /* Drops bytes of the header that nobody looks at. False: nothing more can be read now, or g was freed. */
 static bool greeting_skip(struct greeting *g)
 {
@@ -132,7 +126,7 @@ static bool greeting_look(struct greeting *g)
 	}
 	r = proxy_protocol_read(&header, g->head, g->len + (size_t)n);
 	take = r == PROXY_PROTOCOL_DONE && header.length < g->len + (size_t)n ? header.length - g->len : (size_t)n;
-	if (r == PROXY_PROTOCOL_BAD || !greeting_take(g, g->head + g->len, take)) {
+	if (r == PROXY_PROTOCOL_BAD || recv(g->fd, g->head + g->len, take, 0) != (ssize_t)take) {
 		greeting_close(g, "does not begin with a PROXY protocol header");
 		return false;
 	}
