@@ -100,9 +100,7 @@ static bool read_ascii_name(const char *text, size_t len, struct conf_destinatio
 	if (url_parse_host(text, len, &host) != URL_OK || host.ipv6 || host.host.len != len ||
 	    ip_is_numeric_host(text, len))
 		return false;
-	d->host = strndup(text, len);
-	for (char *at = d->host; at && *at; at++)
-		*at = (char)tolower((unsigned char)*at);
+	d->host = conf_copy_lower(text, len);
 	return true;
 }
 

@@ -43,14 +43,6 @@ static const struct word *find_word(const char *name, size_t len)
 	return NULL;
 }
 
-static const struct word *find_letter(char letter)
-{
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
-		if (letter && words[i].letter == letter)
-			return &words[i];
-	return NULL;
-}
-
 /* The message names a flag, never a value: a word without "-" is not shown, since it may be the value of a flag with a
  * blank too many. */
 static int fail_unknown(const struct args *args, struct conf_error *error)
@@ -87,7 +79,9 @@ static int split(struct args *args, struct conf_error *error)
 		args->word = find_word(text + 2, len);
 		args->row = conf_option_find(text + 2, len);
 	} else if (text[0] == '-') {
-		args->word = find_letter(text[1]);
+		for (size_t i = 0; text[1] && i < sizeof(words) / sizeof(words[0]); i++)
+			if (words[i].letter == text[1])
+				args->word = &words[i];
 		args->value = text[1] && text[2] ? text + 2 : NULL;
 	}
 	if (!args->word && !args->row)

@@ -92,17 +92,13 @@ static bool cors_is_any(const struct conf_route *route)
 	return route->cors_allow[0] && !strcmp(route->cors_allow[0], "*");
 }
 
-static bool cors_overlaps(const struct cidr *a, const struct cidr *b)
-{
-	return cidr_contains(a, &b->ip) || cidr_contains(b, &a->ip);
-}
-
 static bool cors_is_private(const struct conf_destination *d)
 {
 	struct cidr block;
 
 	for (size_t i = 0; d->kind == DESTINATION_BLOCK && i < sizeof private_blocks / sizeof *private_blocks; i++)
-		if (cidr_parse(private_blocks[i], strlen(private_blocks[i]), &block) && cors_overlaps(&d->cidr, &block))
+		if (cidr_parse(private_blocks[i], strlen(private_blocks[i]), &block) &&
+		    (cidr_contains(&d->cidr, &block.ip) || cidr_contains(&block, &d->cidr.ip)))
 			return true;
 	return false;
 }

@@ -16,7 +16,7 @@ enum { CONF_FILE_MAX_BYTES = 16 << 20, INCLUDE_DEPTH_MAX = 8, INCLUDE_FILES_MAX 
 /* What the lines belong to. */
 enum part { PART_GLOBAL, PART_ROUTE, PART_GATEWAY, PART_REFUSED };   /* REFUSED: a section that could not be read */
 
-struct reader {
+struct conf_reader {
 	struct conf *conf;
 	struct conf_error *error;   /* of the line that is read */
 	char *const *envp;
@@ -24,11 +24,11 @@ struct reader {
 	unsigned line;
 	enum part part;
 	size_t route;               /* in conf->routes, for PART_ROUTE */
-	const struct reader *outer; /* whose include line this file is of; NULL: none */
+	const struct conf_reader *outer; /* whose include line this file is of; NULL: none */
 	unsigned *files;            /* how many were read by include lines, of all readers */
 };
 
-static struct conf_shown file_where(const struct reader *reader)
+static struct conf_shown file_where(const struct conf_reader *reader)
 {
 	struct conf_shown where;
 
@@ -36,7 +36,7 @@ static struct conf_shown file_where(const struct reader *reader)
 	return where;
 }
 
-static int fail_here(const struct reader *reader)
+static int fail_here(const struct conf_reader *reader)
 {
 	return conf_fail_in(reader->error, file_where(reader).text);
 }
@@ -80,7 +80,7 @@ static void cut_comment(char *text)
 
 /* The value at text, which is changed: without its quotes or the comment behind it, and with its variables. The caller
  * frees it; NULL with the error. */
-static char *file_value(const struct reader *reader, char *text)
+static char *file_value(const struct conf_reader *reader, char *text)
 {
 	text = file_trim(text);
 	if (*text == '"') {
@@ -93,7 +93,7 @@ static char *file_value(const struct reader *reader, char *text)
 	return conf_expand(text, reader->envp, reader->error);
 }
 
-static int begin_route(struct reader *reader, const char *pattern)
+static int begin_route(struct conf_reader *reader, const char *pattern)
 {
 	struct conf_route_list *routes = &reader->conf->routes;
 
@@ -104,7 +104,7 @@ static int begin_route(struct reader *reader, const char *pattern)
 	return 0;
 }
 
-static int read_section(struct reader *reader, char *line)
+static int read_section(struct conf_reader *reader, char *line)
 {
 	static const char word[] = "[route";
 	char *close, *pattern;
@@ -129,13 +129,8 @@ static int read_section(struct reader *reader, char *line)
 	return status;
 }
 
-static bool is_option(const char *name)
-{
-	return conf_option_find(name, strlen(name)) || conf_route_row(name);
-}
-
 /* The name is not one of this part's options. */
-static int fail_name(const struct reader *reader, const char *name, bool global, bool of_route)
+static int fail_name(const struct conf_reader *reader, const char *name, bool global, bool of_route)
 {
 	struct conf_near near = { .text = name, .len = strlen(name) };
 
@@ -154,21 +149,15 @@ static int fail_name(const struct reader *reader, const char *name, bool global,
 	return fail_here(reader);
 }
 
-/* The route whose section the lines stand in; NULL: they stand above all sections. */
-static struct conf_route *reader_route(const struct reader *reader)
-{
-	if (reader->part == PART_ROUTE)
-		return &reader->conf->routes.items[reader->route];
-	return reader->part == PART_GATEWAY ? &reader->conf->by_url : NULL;
-}
-
-static int set_option(struct reader *reader, const char *name, const char *text)
+static int set_option(struct conf_reader *reader, const char *name, const char *text)
 {
 	const struct conf_row *row = conf_option_find(name, strlen(name));
 	const struct conf_row *route_row = conf_route_row(name);
 	struct conf_shown where = file_where(reader);
 	struct conf_value value = { text, where.text };
-	struct conf_route *route = reader_route(reader);
+	/* NULL: the line stands above all sections. */
+	struct conf_route *route = reader->part == PART_ROUTE ? &reader->conf->routes.items[reader->route] :
+		reader->part == PART_GATEWAY ? &reader->conf->by_url : NULL;
 
 	if (route && route_row && (reader->part != PART_GATEWAY || conf_is_of_gateway(route_row)))
 		return conf_route_set(route, route_row, &value, reader->error) == 0 ? 0 : fail_here(reader);
@@ -177,9 +166,9 @@ static int set_option(struct reader *reader, const char *name, const char *text)
 	return fail_name(reader, name, row, route_row);
 }
 
-static void read_text(struct reader *, const char *text, size_t len);
+static void read_text(struct conf_reader *, const char *text, size_t len);
 
-static bool is_read_already(const struct reader *reader, const char *path)
+static bool is_read_already(const struct conf_reader *reader, const char *path)
 {
 	struct stat file, other;
 
@@ -191,11 +180,11 @@ static bool is_read_already(const struct reader *reader, const char *path)
 	return false;
 }
 
-static int include_refused(const struct reader *reader, const char *path)
+static int include_refused(const struct conf_reader *reader, const char *path)
 {
 	unsigned depth = 0;
 
-	for (const struct reader *at = reader; at->outer; at = at->outer)
+	for (const struct conf_reader *at = reader; at->outer; at = at->outer)
 		depth++;
 	if (is_read_already(reader, path))
 		return conf_fail(reader->error, "include: %.200s includes itself", path);
@@ -207,9 +196,9 @@ static int include_refused(const struct reader *reader, const char *path)
 }
 
 /* The lines of an included file belong where the include line stands; sections that it begins end with it. */
-static int include_file(const struct reader *reader, const char *path)
+static int include_file(const struct conf_reader *reader, const char *path)
 {
-	struct reader inner = *reader;
+	struct conf_reader inner = *reader;
 	size_t len;
 	char *text;
 
@@ -225,7 +214,7 @@ static int include_file(const struct reader *reader, const char *path)
 	return 0;
 }
 
-static int include(const struct reader *reader, char *text)
+static int include(const struct conf_reader *reader, char *text)
 {
 	char *value = file_value(reader, text);
 	struct conf_paths paths = { NULL, 0 };
@@ -252,7 +241,7 @@ static char *include_text(char *line)
 	return *text == '=' ? text + 1 : text;
 }
 
-static int read_line(struct reader *reader, char *line)
+static int read_line(struct conf_reader *reader, char *line)
 {
 	char *equals, *text;
 	int status;
@@ -274,7 +263,7 @@ static int read_line(struct reader *reader, char *line)
 	*equals = '\0';
 	line = file_trim(line);
 	if (!(text = file_value(reader, equals + 1))) {
-		if (is_option(line))
+		if (conf_option_find(line, strlen(line)) || conf_route_row(line))
 			conf_fail_in(reader->error, line);
 		return fail_here(reader);
 	}
@@ -283,7 +272,7 @@ static int read_line(struct reader *reader, char *line)
 	return status;
 }
 
-static int read_bytes(struct reader *reader, const char *text, size_t len)
+static int read_bytes(struct conf_reader *reader, const char *text, size_t len)
 {
 	char *line;
 	int status;
@@ -302,7 +291,7 @@ static int read_bytes(struct reader *reader, const char *text, size_t len)
 	return status;
 }
 
-static void read_text(struct reader *reader, const char *text, size_t len)
+static void read_text(struct conf_reader *reader, const char *text, size_t len)
 {
 	/* Skip a byte order mark, which some editors write. */
 	size_t at = len >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
@@ -323,7 +312,7 @@ int conf_file_parse(struct conf *conf, const char *text, size_t len, const char 
 {
 	struct conf_error scratch;
 	unsigned files = 0;
-	struct reader reader = { .conf = conf, .error = &scratch, .envp = envp, .file = name, .files = &files };
+	struct conf_reader reader = { .conf = conf, .error = &scratch, .envp = envp, .file = name, .files = &files };
 
 	read_text(&reader, text, len);
 	return conf_notes_status(conf, error);

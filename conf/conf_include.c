@@ -12,26 +12,15 @@
 
 #define INCLUDES "; allowed: a file, a folder, or FOLDER/*.conf"
 
-static char *join(const char *folder, const char *name)
-{
-	char *path;
-
-	return asprintf(&path, "%s%s%s", folder, folder[strlen(folder) - 1] == '/' ? "" : "/", name) < 0 ? NULL : path;
-}
-
-static bool is_file(const char *path)
-{
-	struct stat about;
-
-	return stat(path, &about) == 0 && !S_ISDIR(about.st_mode);
-}
-
 /* Folders within the folder are left out. */
 static int add_entry(struct conf_paths *paths, const char *folder, const char *name, struct conf_error *error)
 {
-	char *path = join(folder, name);
+	struct stat about;
+	char *path;
 
-	if (path && !is_file(path)) {
+	if (asprintf(&path, "%s%s%s", folder, folder[strlen(folder) - 1] == '/' ? "" : "/", name) < 0)
+		return conf_fail_memory(error);
+	if (stat(path, &about) != 0 || S_ISDIR(about.st_mode)) {
 		free(path);
 		return 0;
 	}
@@ -62,7 +51,7 @@ static int add_matching(struct conf_paths *paths, const char *folder, const char
 
 static bool has_wildcard(const char *text)
 {
-	return strpbrk(text, "*?[") != NULL;
+	return strpbrk(text, "*?[");
 }
 
 static int add_pattern(struct conf_paths *paths, const char *path, struct conf_paths *folders, struct conf_error *error)

@@ -63,8 +63,7 @@ struct conf_value {
 };
 
 struct conf_type {
-	const char *placeholder;
-	const char *const *words;   /* the values of an enumeration by number, NULL at the end */
+	const char *placeholder;    /* of an enumeration: its values by number, with | between */
 	bool list;                  /* set() appends */
 	int (*set)(const struct conf_row *, void *member, const struct conf_value *, struct conf_error *);
 	/* writes text that set() reads as the same value; a list has one item a line */
@@ -178,6 +177,8 @@ bool conf_is_of_gateway(const struct conf_row *);
 const char *conf_way_default(const struct conf *, const struct conf_route *, const struct conf_row *);
 
 /* conf_origin.c: addresses */
+/* The text in small letters, for the caller to free; NULL: out of memory. */
+char *conf_copy_lower(const char *text, size_t len);
 int conf_origin_set(const struct conf_row *, void *origin, const struct conf_value *, struct conf_error *);
 void conf_origin_format(FILE *, const struct conf_row *, const void *origin);
 void conf_origin_clear(void *origin);

@@ -9,11 +9,6 @@
 
 enum { WIDTH = 78 };
 
-static bool ends_sentence(const char *word, size_t len)
-{
-	return len > 1 && (word[len - 1] == '.' || word[len - 1] == '?') && word[len - 2] != '.';
-}
-
 /* A word with a dot or an apostrophe at the beginning of a line would be a macro, so it is put behind an empty
  * escape. */
 static size_t print_first_word(FILE *out, const char *word, size_t len)
@@ -38,7 +33,7 @@ static void print_text(FILE *out, const char *text)
 			column += (size_t)fprintf(out, " %.*s", (int)len, text);
 		else
 			column = print_first_word(out, text, len);
-		if (ends_sentence(text, len)) {
+		if (len > 1 && strchr(".?", text[len - 1]) && text[len - 2] != '.') {
 			fputc('\n', out);
 			column = 0;
 		}

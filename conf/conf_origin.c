@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static char *copy_lower(const char *text, size_t len)
+char *conf_copy_lower(const char *text, size_t len)
 {
 	char *copy = strndup(text, len);
 
@@ -51,7 +51,7 @@ static int origin_read(void *member, const char *text, struct conf_error *error)
 	origin.scheme = url.scheme;
 	origin.ipv6 = url.ipv6;
 	origin.port = url.port;
-	origin.host = copy_lower(text + url.host.at, url.host.len);
+	origin.host = conf_copy_lower(text + url.host.at, url.host.len);
 	origin.path = url.path.len ? strndup(text + url.path.at, url.path.len) : strdup("/");
 	origin.authority = origin.host ? make_authority(&origin) : NULL;
 	if (!origin.host || !origin.path || !origin.authority) {

@@ -3,7 +3,6 @@
  * Invariant: no message has a part of the value, which may be a password. */
 #include "conf/conf_internal.h"
 
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -157,9 +156,7 @@ static int parent_read_address(struct conf_parent *parent, const char *text, siz
 		return conf_fail(error, "has no port, which curl takes for 1080 and others for 80" PARENTS);
 	parent->ipv6 = host.ipv6;
 	parent->port = host.port_given ? host.port : SOCKS_PORT;
-	parent->host = strndup(text + host.host.at, host.host.len);
-	for (char *at = parent->host; at && *at; at++)
-		*at = (char)tolower((unsigned char)*at);
+	parent->host = conf_copy_lower(text + host.host.at, host.host.len);
 	return parent->host ? 0 : conf_fail_memory(error);
 }
 

@@ -83,12 +83,6 @@ static void visit_paths(const struct visit *v, const struct conf_paths *paths)
 		visit_path(v, CONF_USE_READ, paths->items[i]);
 }
 
-static void visit_sockets(const struct visit *v, const struct conf_listen_list *list)
-{
-	for (size_t i = 0; i < list->count; i++)
-		visit_path(v, CONF_USE_SOCKET, list->items[i].path);
-}
-
 static void visit_value(const struct visit *v, const struct conf_row *row, const void *base)
 {
 	const void *member = (const char *)base + row->offset;
@@ -97,16 +91,12 @@ static void visit_value(const struct visit *v, const struct conf_row *row, const
 		visit_path(v, path_uses[row->type], *(char *const *)member);
 	else if (row->type == CONF_TYPE_PATHS)
 		visit_paths(v, member);
-	else if (row->type == CONF_TYPE_LISTEN)
-		visit_sockets(v, member);
-}
+	else if (row->type == CONF_TYPE_LISTEN) {
+		const struct conf_listen_list *list = member;
 
-/* What a route has from the options of all is theirs. */
-static void visit_route(const struct visit *v, const struct conf_route *route)
-{
-	for (size_t i = 0; i < CONF_ROUTE_OPTION_COUNT; i++)
-		if (route->places[i])
-			visit_value(v, &conf_route_options[i], route);
+		for (size_t i = 0; i < list->count; i++)
+			visit_path(v, CONF_USE_SOCKET, list->items[i].path);
+	}
 }
 
 void conf_each_path(const struct conf *conf, conf_path_f *f, void *arg)
@@ -117,6 +107,9 @@ void conf_each_path(const struct conf *conf, conf_path_f *f, void *arg)
 	visit_paths(&v, &conf->included);
 	for (size_t i = 0; i < CONF_OPTION_COUNT; i++)
 		visit_value(&v, &conf_options[i], conf);
+	/* A value that a route inherits is the global option's. */
 	for (size_t i = 0; i < conf_route_count(conf); i++)
-		visit_route(&v, conf_route_at(conf, i));
+		for (size_t k = 0; k < CONF_ROUTE_OPTION_COUNT; k++)
+			if (conf_route_at(conf, i)->places[k])
+				visit_value(&v, &conf_route_options[k], conf_route_at(conf, i));
 }

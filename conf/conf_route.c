@@ -64,19 +64,6 @@ void conf_route_clear_list(void *member)
 	*list = (struct conf_route_list){ NULL, 0 };
 }
 
-static char *copy_host(const char *text, size_t len)
-{
-	char *copy;
-
-	if (len && text[len - 1] == '.')   /* "example.com." is the same host */
-		len--;
-	copy = strndup(text, len);
-	for (char *at = copy; copy && *at; at++)
-		if (*at >= 'A' && *at <= 'Z')
-			*at = (char)(*at - 'A' + 'a');
-	return copy;
-}
-
 /* Reads the HOST[:PORT] of a pattern. The host is kept in A-labels, however it was written. */
 static int read_host(struct conf_route *route, const char *pattern, size_t pattern_len, const char *path,
     struct conf_error *error)
@@ -93,7 +80,9 @@ static int read_host(struct conf_route *route, const char *pattern, size_t patte
 	}
 	if (url_parse_host(text, len, &host) != URL_OK)
 		status = conf_fail(error, "'%s' names no valid host; " PATTERNS, conf_shown(pattern, pattern_len).text);
-	else if (!(route->host = copy_host(text + host.host.at, host.host.len)))
+	/* "example.com." is the same host. */
+	else if (!(route->host = conf_copy_lower(text + host.host.at,
+	               host.host.len - (text[host.host.at + host.host.len - 1] == '.'))))
 		status = conf_fail_memory(error);
 	else
 		route->port = host.port;

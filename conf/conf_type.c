@@ -92,6 +92,12 @@ static void format_int(FILE *out, const struct conf_row *row, const void *member
 	fprintf(out, "%d", *(const int *)member);
 }
 
+static int fail_or_auto(struct conf_error *error)
+{
+	strncat(error->text, ", or auto", sizeof(error->text) - strlen(error->text) - 1);
+	return -1;
+}
+
 static int set_workers(const struct conf_row *row, void *member, const struct conf_value *value,
     struct conf_error *error)
 {
@@ -101,8 +107,7 @@ static int set_workers(const struct conf_row *row, void *member, const struct co
 	if (strcasecmp(value->text, "auto") != 0) {
 		if (set_int(row, member, value, error) == 0)
 			return 0;
-		strncat(error->text, ", or auto", sizeof(error->text) - strlen(error->text) - 1);
-		return -1;
+		return fail_or_auto(error);
 	}
 	long count = sched_getaffinity(0, sizeof(cpus), &cpus) == 0 ? CPU_COUNT(&cpus) : sysconf(_SC_NPROCESSORS_ONLN);
 	type_read_number(row->max, no_units, &max);
@@ -138,8 +143,7 @@ static int set_budget(const struct conf_row *row, void *member, const struct con
 	}
 	if (set_size(row, member, value, error) == 0)
 		return 0;
-	strncat(error->text, ", or auto", sizeof(error->text) - strlen(error->text) - 1);
-	return -1;
+	return fail_or_auto(error);
 }
 
 static void format_budget(FILE *out, const struct conf_row *row, const void *member)
@@ -215,52 +219,28 @@ static void format_interval(FILE *out, const struct conf_row *row, const void *m
 
 /* Words */
 
-static const char *const rewrite_words[] = { [CONF_REWRITE_OFF] = "off", [CONF_REWRITE_ENCLOSURES] = "enclosures",
-	NULL };
-static const char *const moved_words[] = { [CONF_MOVED_FOLLOW] = "follow", [CONF_MOVED_TELL] = "tell", NULL };
-static const char *const characters_words[] = { [CHARACTERS_DROP] = "drop", [CHARACTERS_REPLACE] = "replace", NULL };
-static const char *const output_words[] = { [OUTPUT_UTF_8] = "utf-8", [OUTPUT_US_ASCII] = "us-ascii", NULL };
-static const char *const on_error_words[] = { [ON_ERROR_REJECT] = "reject", [ON_ERROR_PASS] = "pass", NULL };
-static const char *const client_policy_words[] = {
-	[CLIENT_POLICY_OFF] = "off", [CLIENT_POLICY_LOOPBACK] = "loopback", [CLIENT_POLICY_ANY] = "any", NULL
-};
-static const char *const client_field_words[] = {
-	[CLIENT_FIELD_X_FORWARDED_FOR] = "x-forwarded-for", [CLIENT_FIELD_FORWARDED] = "forwarded", NULL
-};
-static const char *const intercept_else_words[] = {
-	[INTERCEPT_REFUSE] = "refuse", [INTERCEPT_TUNNEL] = "tunnel", NULL
-};
-static const char *const tls_min_words[] = {
-	[CONF_TLS_1_0] = "1.0", [CONF_TLS_1_1] = "1.1", [CONF_TLS_1_2] = "1.2", [CONF_TLS_1_3] = "1.3", NULL
-};
-static const char *const log_level_words[] = {
-	[CONF_LOG_ERROR] = "error", [CONF_LOG_WARN] = "warn", [CONF_LOG_INFO] = "info",
-	[CONF_LOG_DEBUG] = "debug", NULL
-};
-static const char *const sandbox_words[] = {
-	[CONF_SANDBOX_ON] = "on", [CONF_SANDBOX_OFF] = "off", [CONF_SANDBOX_SECCOMP] = "seccomp",
-	[CONF_SANDBOX_LANDLOCK] = "landlock", [CONF_SANDBOX_STRICT] = "strict", NULL
-};
-static const char *const log_format_words[] = {
-	[CONF_LOG_TEXT] = "text", [CONF_LOG_JSON] = "json", [CONF_LOG_COMBINED] = "combined", NULL
-};
-
 static int set_word(const struct conf_row *row, void *member, const struct conf_value *value, struct conf_error *error)
 {
-	const struct conf_type *type = &conf_types[row->type];
+	const char *words = conf_types[row->type].placeholder, *word = words;
+	size_t len;
 
-	for (unsigned i = 0; type->words[i]; i++) {
-		if (strcasecmp(value->text, type->words[i]) == 0) {
+	for (unsigned i = 0; *word; i++, word += len + (word[len] == '|')) {
+		len = strcspn(word, "|");
+		if (strlen(value->text) == len && strncasecmp(value->text, word, len) == 0) {
 			*(unsigned *)member = i;
 			return 0;
 		}
 	}
-	return conf_fail(error, "'%.64s' is not known; allowed: %s", SHOWN(value->text), type->placeholder);
+	return conf_fail(error, "'%.64s' is not known; allowed: %s", SHOWN(value->text), words);
 }
 
 static void format_word(FILE *out, const struct conf_row *row, const void *member)
 {
-	fputs(conf_types[row->type].words[*(const unsigned *)member], out);
+	const char *word = conf_types[row->type].placeholder;
+
+	for (unsigned i = *(const unsigned *)member; i; i--)
+		word += strcspn(word, "|") + 1;
+	fprintf(out, "%.*s", (int)strcspn(word, "|"), word);
 }
 
 /* YAML 1.1 turns an unquoted on or off into true or false before the environment sees it. */
@@ -542,7 +522,7 @@ static void clear_names(void *member)
 }
 
 const struct conf_type conf_types[CONF_TYPE_COUNT] = {
-#define TYPE(id, ctype, placeholder, words, list, set, format, clear) { placeholder, words, list, set, format, clear },
+#define TYPE(id, ctype, placeholder, list, set, format, clear) { placeholder, list, set, format, clear },
 #include "conf/conf_types.def"
 #undef TYPE
 };

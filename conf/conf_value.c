@@ -30,13 +30,7 @@ int conf_fail_in(struct conf_error *error, const char *what)
 	return conf_fail(error, "%s: %s", what, inner.text);
 }
 
-static void write_whole(FILE *out, const struct conf_row *row, const void *base)
-{
-	conf_types[row->type].format(out, row, (const char *)base + row->offset);
-}
-
-static char *value_text(const struct conf_row *row, const void *base,
-    void (*write)(FILE *, const struct conf_row *, const void *base))
+static char *value_text(const struct conf_row *row, const void *base, bool shown)
 {
 	char *text = NULL;
 	size_t len;
@@ -44,7 +38,10 @@ static char *value_text(const struct conf_row *row, const void *base,
 
 	if (!out)
 		return NULL;
-	write(out, row, base);
+	if (shown)
+		conf_write_shown(out, row, base);
+	else
+		conf_types[row->type].format(out, row, (const char *)base + row->offset);
 	bool failed = ferror(out) != 0;
 	if (fclose(out) != 0 || failed) {
 		free(text);
@@ -55,12 +52,12 @@ static char *value_text(const struct conf_row *row, const void *base,
 
 char *conf_format(const struct conf_row *row, const void *base)
 {
-	return value_text(row, base, write_whole);
+	return value_text(row, base, false);
 }
 
 char *conf_show(const struct conf_row *row, const void *base)
 {
-	return value_text(row, base, conf_write_shown);
+	return value_text(row, base, true);
 }
 
 int conf_claim(struct conf *conf, const struct conf_row *row, enum conf_level level, const char *where,
