@@ -2,8 +2,8 @@
  * object.
  * Must not know: who reads the object, clients, routing.
  *
- * Phases: CONNECT -> HEAD -> BODY -> ended; a redirect or a retry goes back to CONNECT. Every way out ends the object
- * (done or failed) and then the fetch.
+ * Phases: CONNECT -> HEAD -> BODY -> REST -> ended; a redirect or a retry goes back to CONNECT. REST is for bytes that
+ * wait for the object once the message is complete. Every way out ends the object (done or failed), then the fetch.
  * Invariant: the object is ended exactly once, unless its last reader left before. */
 #ifndef UTFEED_PROXY_ORIGIN_FETCH_H
 #define UTFEED_PROXY_ORIGIN_FETCH_H

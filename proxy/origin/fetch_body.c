@@ -1,7 +1,7 @@
-/* Owns a response's body on its way through the transform into the object, and the bytes held while the object is full
- * or the decoder has done enough for one turn of the loop.
+/* Owns a response's body on its way through the transform into the object. Bytes are pending while the object is full,
+ * or once the decoder has done enough for one turn of the loop.
  * Must not know: heads, redirects, connecting.
- * Invariant: at most the bytes of one read are held; while any are, the socket is not read. */
+ * Invariant: at most the bytes of one read are pending; while any are, the socket is not read. */
 #include "proxy/origin/fetch_internal.h"
 
 #include <stdlib.h>
