@@ -42,15 +42,15 @@ struct charset_info {
 	const char *name;
 	enum charset_family family;
 	enum charset_kind kind;
-	const char *iconv_name;     /* NULL where no iconv is involved */
+	const char *iconv_name;     /* NULL if iconv is not used */
 };
 
 /* A label as people write it, and its meaning by WHATWG (for labels beyond its table, by IANA). */
 struct charset_label {
-	const char *text;           /* lower case: the label's own name, as strict policies report it */
-	enum charset charset;       /* what it is decoded as */
-	bool ascii;                 /* a name of US-ASCII, right for a body in which no byte is 80 or more */
-	/* the label's own set and charset give some code different meanings (decoder.h, DECODER_LITERAL) */
+	const char *text;           /* Lower case: the label's own name, as strict policies report it. */
+	enum charset charset;       /* What it is decoded as. */
+	bool ascii;                 /* A name of US-ASCII, right for a body in which no byte is 80 or more. */
+	/* The label's own set and charset give some code different meanings (decoder.h, DECODER_LITERAL). */
 	bool literal;
 };
 

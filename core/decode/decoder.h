@@ -5,8 +5,8 @@
  *
  * Malformed input: U+FFFD for each maximal subpart (Unicode chapter 3, "U+FFFD Substitution of Maximal Subparts";
  * WHATWG for the two-byte sets), counted. With DECODER_STRAYS a fault of UTF-8 (utf8_fault.h) is read as what it most
- * likely was: a stray byte as a character of a single-byte set, a pair of surrogates as its character, C0 80 as
- * nothing; a cut or forbidden sequence becomes one U+FFFD. The WHATWG holes are honoured: windows-1252 0x81 is U+0081.
+ * likely was. A stray byte is a character of a single-byte set, a pair of surrogates its character, C0 80 nothing.
+ * A cut or forbidden sequence becomes one U+FFFD. The WHATWG holes are honoured: windows-1252 0x81 is U+0081.
  * A byte order mark is decoded like any other character (U+FEFF); repair removes it. */
 #ifndef UTFEED_CORE_DECODE_DECODER_H
 #define UTFEED_CORE_DECODE_DECODER_H
@@ -18,10 +18,10 @@
 #include "core/decode/charset.h"
 
 enum decoder_flags {
-	DECODER_STRAYS = 1 << 0,   /* CS_UTF_8 only */
-	/* A code means what it means in the label's own set, where that differs from the charset, its superset:
-	 * iso-8859-1, -9 and -11 in windows-1252, -1254 and -874, JIS X 0208 in shift_jis, euc-jp and iso-2022-jp,
-	 * GB 2312 in gb18030. Codes are malformed only where they are so in the superset. */
+	DECODER_STRAYS = 1 << 0,   /* CS_UTF_8 only. */
+	/* A code means what it means in the label's own set, where that differs from the charset, its superset.
+	 * These are iso-8859-1, -9 and -11 in windows-1252, -1254 and -874, JIS X 0208 in shift_jis, euc-jp and
+	 * iso-2022-jp, GB 2312 in gb18030. Codes are malformed only where they are so in the superset. */
 	DECODER_LITERAL = 1 << 1
 };
 
@@ -57,7 +57,7 @@ uint64_t decoder_malformed(const struct decoder *);
 
 /* How a whole buffer looks when decoded as a charset; policies test labels by it. */
 struct decoder_trial {
-	/* no malformed sequence; an incomplete one at the end is no fault unless `complete` */
+	/* every sequence is well-formed; an incomplete one at the end is a fault if `complete` */
 	bool accepts;
 	/* Sequences that decoding would replace; 0 when accepts. Two faults of careless ISO-2022-JP do not count:
 	 * escape sequences in a row, and controls and blanks where the chosen set has none. */

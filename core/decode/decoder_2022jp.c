@@ -1,9 +1,9 @@
 /* Owns the ISO-2022-JP engine: ASCII, JIS X 0201 and 0208, switched by escape sequences.
  * Must not know: the mappings; those of JIS X 0208 are EUC-JP's, by the low seven bits of each byte (decoder_table.h).
  * Invariant: an escape character is never part of a pair, so an escape sequence is seen wherever it stands.
- * Source: Encoding Standard section 12.2.1, which has neither shifts (0E, 0F) nor JIS X 0212, finds a fault in two
- * escape sequences in a row (no text may be hidden between them), and has no control characters in katakana and between
- * pairs. Careless encoders write the latter two, so these faults are not held against the charset. */
+ * Source: Encoding Standard section 12.2.1. It has neither shifts (0E, 0F) nor JIS X 0212. Two escape sequences in a
+ * row are a fault, because text could hide between them, and so are control characters in katakana and between pairs.
+ * Careless encoders write the latter two, so these faults do not count against the charset. */
 #include <errno.h>
 
 #include "core/decode/decoder_impl.h"

@@ -27,8 +27,8 @@ static bool library_could_load(void)
 	return could;
 }
 
-/* glibc loads converters as libraries, and reports EINVAL also where it had no memory or descriptor for that. EINVAL is
- * believed only where a second try returns it again and both memory and a descriptor can be had. */
+/* glibc loads converters as libraries, and reports EINVAL also where it had no memory or descriptor for that. EINVAL
+ * counts only if a second try returns it again and both memory and a descriptor can be had. */
 static iconv_t open_from(enum charset cs)
 {
 	iconv_t cd = (iconv_t)-1;

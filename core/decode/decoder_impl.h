@@ -1,8 +1,8 @@
 /* Owns the seam between decoder.c and the engines (decoder_utf8.c, decoder_utf16.c, decoder_single.c,
  * decoder_double.c, decoder_2022jp.c, decoder_iconv.c).
  * Must not know: anything outside core; nobody but those files includes it.
- * Invariant: an engine stops at the end of the input, before an incomplete character, or when there is less than
- * DECODER_MIN_OUT room - for no other reason, so what it leaves with room to spare is an incomplete character. */
+ * Invariant: an engine stops for three reasons: the input ends, a character is incomplete, or there is less than
+ * DECODER_MIN_OUT room. So what it leaves with room to spare is an incomplete character. */
 #ifndef UTFEED_CORE_DECODE_DECODER_IMPL_H
 #define UTFEED_CORE_DECODE_DECODER_IMPL_H
 

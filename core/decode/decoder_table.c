@@ -43,9 +43,8 @@ static bool overlay_applies(const struct overlay *overlay, enum charset cs, bool
 	return overlay->charset == cs && (literal || !overlay->literal);
 }
 
-/* Whether a hole of this byte means a C1 control: in the Encoding Standard each of Microsoft's single-byte sets has C1
- * controls in its holes (index-windows-*.txt), and the ISO 8859 set of which it is the superset has nothing else
- * there. */
+/* Whether a hole of this byte means a C1 control. In the Encoding Standard each of Microsoft's single-byte sets has C1
+ * controls in its holes (index-windows-*.txt). The ISO 8859 set below it has nothing else there. */
 static bool may_be_c1(enum charset cs, unsigned byte)
 {
 	return cs >= CS_WINDOWS_874 && cs <= CS_WINDOWS_1258 && byte >= 0x80 && byte <= 0x9F;

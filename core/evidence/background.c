@@ -136,14 +136,13 @@ static _Atomic(uint8_t *) alphabets;
 static const uint8_t *classified(void)
 {
 	uint8_t *table = atomic_load_explicit(&alphabets, memory_order_acquire), *built;
-	uint32_t c;
 
-	if (table != NULL)
+	if (table)
 		return table;
 	built = malloc(ALPHABETS_END);
-	if (built == NULL)
+	if (!built)
 		return NULL;
-	for (c = 0; c < ALPHABETS_END; c++)
+	for (uint32_t c = 0; c < ALPHABETS_END; c++)
 		built[c] = classify(c);
 	if (atomic_compare_exchange_strong(&alphabets, &table, built))
 		return built;
@@ -171,6 +170,6 @@ void background_read(struct background *b, const uint8_t *text, size_t len)
 
 	while (text < end) {
 		text += utf8_next(text, &c);
-		b->cost += read_character(b, c, table != NULL && c < ALPHABETS_END ? table[c] : classify(c));
+		b->cost += read_character(b, c, table && c < ALPHABETS_END ? table[c] : classify(c));
 	}
 }

@@ -36,9 +36,7 @@ static const struct {
 
 enum charset bom_detect(const uint8_t *bytes, size_t len, size_t *bom_len)
 {
-	size_t i;
-
-	for (i = 0; i < sizeof marks / sizeof marks[0]; i++) {
+	for (size_t i = 0; i < sizeof marks / sizeof marks[0]; i++) {
 		if (len >= marks[i].len && memcmp(bytes, marks[i].bytes, marks[i].len) == 0) {
 			*bom_len = marks[i].len;
 			return marks[i].charset;
@@ -50,9 +48,7 @@ enum charset bom_detect(const uint8_t *bytes, size_t len, size_t *bom_len)
 
 struct bom_family bom_family_strict(const uint8_t *bytes, size_t len)
 {
-	size_t i;
-
-	for (i = 0; len >= 4 && i < sizeof patterns / sizeof patterns[0]; i++)
+	for (size_t i = 0; len >= 4 && i < sizeof patterns / sizeof patterns[0]; i++)
 		if (memcmp(bytes, patterns[i].bytes, 4) == 0)
 			return patterns[i].family;
 	return (struct bom_family){ CS_NONE, FAMILY_NONE, 0 };
@@ -86,12 +82,12 @@ static bool is_ebcdic_markup(const uint8_t *b)
 static struct bom_family wide_16(const uint8_t *b, size_t len)
 {
 	static const struct bom_family be = { CS_UTF_16BE, FAMILY_16BIT, 2 }, le = { CS_UTF_16LE, FAMILY_16BIT, 2 };
-	size_t low, at;
+	size_t low;
 
 	if (len < 4 || (b[0] == 0) == (b[1] == 0))
 		return (struct bom_family){ CS_NONE, FAMILY_NONE, 0 };
 	low = b[0] == 0 ? 1 : 0;
-	for (at = 0; at + 4 <= len && b[at + 1 - low] == 0; at += 2) {
+	for (size_t at = 0; at + 4 <= len && b[at + 1 - low] == 0; at += 2) {
 		if (b[at + low] == '<' && b[at + 3 - low] == 0 && is_markup(b[at + 2 + low]))
 			return low == 1 ? be : le;
 		if (b[at + low] != ' ' && b[at + low] != '\t' && b[at + low] != '\r' && b[at + low] != '\n')

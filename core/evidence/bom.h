@@ -15,7 +15,7 @@ enum { BOM_WINDOW = 4 };
  * CS_NONE. *bom_len: its bytes, 0 without one. */
 enum charset bom_detect(const uint8_t *, size_t len, size_t *bom_len);
 
-/* The pattern of the code units where there is no mark, and a charset that reads the ASCII characters in it. */
+/* The pattern of the code units without a mark, and a charset that reads the ASCII characters in it. */
 struct bom_family {
 	/* CS_UTF_8 for "<?xm", CS_UTF_16BE/LE, CS_UTF_32*, CS_UCS_4_*, CS_IBM037 for EBCDIC; CS_NONE */
 	enum charset charset;

@@ -16,11 +16,10 @@ static int fill_tokens(uint16_t tokens[256], enum charset cs)
 	uint8_t byte, out[DECODER_MIN_OUT];
 	uint32_t character;
 	size_t used;
-	int i;
 
-	if (d == NULL)
+	if (!d)
 		return -1;
-	for (i = 0; i < 256; i++) {
+	for (int i = 0; i < 256; i++) {
 		byte = (uint8_t)i;
 		character = 0xFFFD;
 		if (decoder_feed(d, &byte, 1, &used, out, sizeof out) > 0)
@@ -35,10 +34,10 @@ const uint16_t *charset_letters(enum charset cs)
 {
 	uint16_t *table = atomic_load_explicit(&tables[cs], memory_order_acquire), *built;
 
-	if (table != NULL)
+	if (table)
 		return table;
 	built = malloc(256 * sizeof *built);
-	if (built == NULL || fill_tokens(built, cs) != 0) {
+	if (!built || fill_tokens(built, cs) != 0) {
 		free(built);
 		return NULL;
 	}

@@ -18,7 +18,7 @@ struct declaration {
 	struct xmldecl said;
 	/* the next known encoding of another charset, or "" */
 	char other[XMLDECL_LABEL_MAX];
-	bool right;                 /* the first is as XML has it */
+	bool right;                 /* the first is well-formed */
 	size_t end;                 /* behind the first */
 	/* if the first is right, its encoding and its place; "" and equal: it has none */
 	char encoding[XMLDECL_LABEL_MAX];

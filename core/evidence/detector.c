@@ -13,9 +13,8 @@
 static bool is_hinted(const struct race *race, const struct reading *first)
 {
 	int cost = first->cost + race_hint(race, first->language);
-	size_t i;
 
-	for (i = 0; i < race->n; i++)
+	for (size_t i = 0; i < race->n; i++)
 		if (race->readings[i].charset != first->charset &&
 		    race->readings[i].cost + race_hint(race, race->readings[i].language) < cost)
 			return true;
@@ -27,20 +26,19 @@ static int weigh(struct detection *d, struct detector_trace *trace, const uint8_
 {
 	struct race race;
 	struct piece p;
-	size_t i;
 
 	d->n = d->bytes = 0;
 	d->hinted = d->is_text = false;
 	race.hints = hints;
 	race.trace = trace;
 	sample_take(&race.sample, bytes, len, NULL);
-	if (trace != NULL)
+	if (trace)
 		trace_sample(trace, &race.sample);
 	if (race.sample.beyond == 0)
 		return 0;
 	if (race_begin(&race, proposals, n_proposals) != 0 || race_run(&race, &p, &d->bytes) != 0)
 		return -1;
-	for (i = 0; i < race.n; i++)
+	for (size_t i = 0; i < race.n; i++)
 		detection_keep(d, &race.readings[i]);
 	detection_sort(d);
 	d->hinted = d->n > 0 && is_hinted(&race, &d->readings[0]);
@@ -62,7 +60,7 @@ int detector_explain(struct detection *d, struct detector_trace *trace, const ui
 {
 	int rc = weigh(d, trace, bytes, len, hints, proposals, n_proposals);
 
-	if (trace != NULL)
+	if (trace)
 		trace_found(trace, d, proposals, n_proposals);
 	return rc;
 }
@@ -73,15 +71,16 @@ int detector_weigh(struct detection *d, const uint8_t *bytes, size_t len, const 
 	return weigh(d, NULL, bytes, len, hints, proposals, n_proposals);
 }
 
-int detector_has_signs_only(enum charset cs, const uint8_t *bytes, size_t len)
+int detector_signs_only(bool *only, enum charset cs, const uint8_t *bytes, size_t len)
 {
 	const uint16_t *letters;
 	size_t at;
 
+	*only = false;
 	if (!race_is_single(cs))
 		return 0;
 	letters = charset_letters(cs);
-	if (letters == NULL)
+	if (!letters)
 		return errno == EINVAL ? 0 : -1;
 	for (at = utf8_ascii_prefix(bytes, len); at < len; at += utf8_ascii_prefix(bytes + at, len - at)) {
 		if (!is_sign_in_place(letters[bytes[at]], at > 0 ? letters[bytes[at - 1]] : 0,
@@ -89,5 +88,6 @@ int detector_has_signs_only(enum charset cs, const uint8_t *bytes, size_t len)
 			return 0;
 		at++;
 	}
-	return 1;
+	*only = true;
+	return 0;
 }

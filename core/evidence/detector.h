@@ -33,7 +33,7 @@ struct detection {
 	/* the best reading of each charset, cheapest first; those that are far behind may be missing */
 	struct reading readings[DETECTOR_READINGS];
 	size_t n;
-	size_t bytes;               /* how many were judged; 0: none is beyond ASCII, and there are no readings */
+	size_t bytes;               /* how many were judged; 0: all are ASCII, without a reading */
 	bool is_text;               /* the first reading is that of a text, however unlikely */
 	bool hinted;                /* the first would be another charset without hints */
 };
@@ -47,8 +47,8 @@ struct detector_trace;
 int detector_explain(struct detection *, struct detector_trace *, const uint8_t *bytes, size_t len,
     const struct hints *, const struct proposal *, size_t n_proposals) __attribute__((warn_unused_result));
 
-/* Whether all that a single-byte charset reads beyond ASCII are signs and quotes, each in a place where such a sign may
- * stand. 0 or 1; -1: out of memory. */
-int detector_has_signs_only(enum charset, const uint8_t *bytes, size_t len) __attribute__((warn_unused_result));
+/* *only: all characters beyond ASCII that a single-byte charset reads are signs and quotes, each in a place where such
+ * a sign may stand. -1: out of memory. */
+int detector_signs_only(bool *only, enum charset, const uint8_t *bytes, size_t len) __attribute__((warn_unused_result));
 
 #endif

@@ -8,7 +8,7 @@
 #include "core/evidence/charset_letters.h"
 
 enum {
-	/* Two readings that differ by less are told apart by the bytes in which they differ. */
+	/* The bytes in which two readings differ decide between them if the costs differ by less. */
 	CLOSE = 10 * LANGUAGE_NAT,
 	DECISIVE = 40 * LANGUAGE_NAT    /* more of the text would not turn such a lead */
 };
@@ -77,12 +77,11 @@ struct differing {
 static int find_differing(struct differing *d, const struct duel_text *text, enum charset left, enum charset right)
 {
 	const uint16_t *a = charset_letters(left), *b = charset_letters(right);
-	size_t i;
 
 	d->any = false;
-	if (a == NULL || b == NULL)
+	if (!a || !b)
 		return errno == EINVAL ? 0 : -1;
-	for (i = 0; i < 256; i++) {
+	for (size_t i = 0; i < 256; i++) {
 		d->is[i] = text->has[i] && a[i] != b[i];
 		d->any |= d->is[i];
 	}
@@ -95,14 +94,14 @@ static int weigh_differing(struct race *race, struct piece *p, const struct read
 {
 	static const size_t rounds[] = { 192, 1024 }; /* bytes of the sample */
 	const struct reading *const both[] = { first, second };
-	size_t round, i, len = 0;
+	size_t len = 0;
 	int cost[2];
 
 	sample_take(&race->sample, text->bytes, text->len, d->is);
 	*lead = 0;
-	for (round = 0; round < sizeof rounds / sizeof rounds[0] && len < race->sample.len; round++) {
+	for (size_t round = 0; round < sizeof rounds / sizeof rounds[0] && len < race->sample.len; round++) {
 		len = race->sample.len < rounds[round] ? race->sample.len : rounds[round];
-		for (i = 0; i < 2; i++) {
+		for (size_t i = 0; i < 2; i++) {
 			p->charset = CS_NONE;
 			if (piece_read(p, both[i]->charset, &race->sample, len) != 0)
 				return -1;
@@ -115,8 +114,8 @@ static int weigh_differing(struct race *race, struct piece *p, const struct read
 	return 0;
 }
 
-/* Where a sample left something out, two close readings are weighed once more by the bytes that they read differently:
- * sets of one alphabet differ in a few letters, which the sample may have missed. Leaves the better of both first. */
+/* If a sample left something out, the bytes that two close readings read differently are weighed once more. Sets of one
+ * alphabet differ in a few letters, which the sample may have missed. Leaves the better of both first. */
 static int settle(struct race *race, struct piece *p, struct reading *first, struct reading *second,
     const struct duel_text *text)
 {
@@ -143,12 +142,11 @@ int duel_settle(struct race *race, struct piece *p, struct detection *d, const u
 {
 	int best = d->readings[0].cost;
 	struct duel_text text;
-	size_t i;
 
 	if (d->readings[1].cost >= best + CLOSE)
 		return 0;
 	text_look(&text, bytes, len);
-	for (i = 1; i < d->n && d->readings[i].cost < best + CLOSE; i++)
+	for (size_t i = 1; i < d->n && d->readings[i].cost < best + CLOSE; i++)
 		if (d->readings[0].language != LANGUAGE_NONE && d->readings[i].language != LANGUAGE_NONE &&
 		    race_is_single(d->readings[0].charset) && race_is_single(d->readings[i].charset) &&
 		    settle(race, p, &d->readings[0], &d->readings[i], &text) != 0)
@@ -169,9 +167,9 @@ static bool has_reading(const struct detection *d, enum charset cs)
 static bool are_sisters(enum charset left, enum charset right)
 {
 	const uint16_t *a = charset_letters(left), *b = charset_letters(right);
-	size_t i, letters = 0, same = 0;
+	size_t letters = 0, same = 0;
 
-	for (i = 0xC0; i < 0x100 && a != NULL && b != NULL; i++)
+	for (size_t i = 0xC0; i < 0x100 && a && b; i++)
 		if ((a[i] & TOKEN_MASK) >= TOKEN_LETTER) {
 			letters++;
 			same += a[i] == b[i];
@@ -191,12 +189,12 @@ static int challenge(struct race *race, struct piece *p, struct detection *d, co
 	const struct race_candidate *c = NULL;
 	int lead;
 
-	while ((c = race_next_single(c)) != NULL) {
+	while ((c = race_next_single(c))) {
 		rival.charset = c->charset;
 		if (!race_is_used_for(c, winner.language) || has_reading(d, rival.charset) ||
 		    !are_sisters(winner.charset, rival.charset))
 			continue;
-		if (text.bytes == NULL)
+		if (!text.bytes)
 			text_look(&text, bytes, len);
 		if (find_differing(&differing, &text, winner.charset, rival.charset) != 0)
 			return -1;

@@ -43,13 +43,13 @@ static const struct pairs {
 /* Whether the sample may be text of a two-byte set at all. This spares opening its decoder, whose table is large. */
 static bool are_pairs(enum charset cs, const struct sample *s)
 {
-	size_t len = s->len < PAIRS_BYTES ? s->len : PAIRS_BYTES, good = 0, bad = 0, i, k;
+	size_t len = s->len < PAIRS_BYTES ? s->len : PAIRS_BYTES, good = 0, bad = 0, k;
 	const uint8_t *b;
 
 	for (k = 0; pairs[k].charset != cs; k++)
 		if (k + 1 == sizeof pairs / sizeof pairs[0])
 			return true;
-	for (i = 0; i < len; i++) {
+	for (size_t i = 0; i < len; i++) {
 		b = s->bytes + i; /* a line feed ends the sample, so there is a second byte */
 		if (b[0] < 0x80) {
 			i += utf8_ascii_prefix(b, len - i) - 1;
@@ -73,13 +73,12 @@ bool race_is_single(enum charset cs)
 }
 
 /* The scripts that have a letter in what the charset makes of the sample, as bits; STRANGERS: there is an alphabet that
- * letters.def does not have. Latin where there is no letter. */
+ * letters.def does not have. Latin if it has no letter. */
 static unsigned scripts_in(const uint16_t *letters, const struct sample *s)
 {
 	unsigned scripts = 0, token;
-	size_t i;
 
-	for (i = 0x80; i < 256; i++) {
+	for (size_t i = 0x80; i < 256; i++) {
 		token = s->has[i] ? letters[i] & TOKEN_MASK : TOKEN_BREAK;
 		if (token >= TOKEN_LETTER)
 			scripts |= 1u << letters_script(token);
@@ -93,9 +92,8 @@ static unsigned scripts_in(const uint16_t *letters, const struct sample *s)
 static void enter(struct race *race, enum charset cs, enum language l, int cost, int label)
 {
 	int base = cost + language_rarity(l);
-	size_t i;
 
-	for (i = 0; i < race->proposed; i++)
+	for (size_t i = 0; i < race->proposed; i++)
 		if (race->readings[i].charset == cs && race->readings[i].language == l) {
 			race->label[i] = label > race->label[i] ? label : race->label[i];
 			return;
@@ -116,20 +114,10 @@ static bool may_write(enum charset cs, enum language l)
 /* For a charset that is proposed any language comes into question whose script it has. */
 static void enter_all(struct race *race, enum charset cs, unsigned scripts, int label)
 {
-	int l;
-
-	for (l = 0; l < LANGUAGE_COUNT; l++)
+	for (int l = 0; l < LANGUAGE_COUNT; l++)
 		if (race_is_single(cs) == (l < LANGUAGE_HAN) && may_write(cs, (enum language)l) &&
 		    (l >= LANGUAGE_HAN || (scripts >> language_script((enum language)l) & 1)))
 			enter(race, cs, (enum language)l, 0, label);
-}
-
-static void enter_candidate(struct race *race, const struct race_candidate *c)
-{
-	const int8_t *l;
-
-	for (l = c->languages; *l != LANGUAGE_NONE; l++)
-		enter(race, c->charset, (enum language)*l, c->cost, 0);
 }
 
 /* -1: out of memory. A charset without a converter on this machine does not take part. */
@@ -143,7 +131,7 @@ static int enter_proposal(struct race *race, const struct proposal *p)
 		return 0;
 	}
 	letters = charset_letters(p->charset);
-	if (letters == NULL)
+	if (!letters)
 		return errno == EINVAL ? 0 : -1;
 	scripts = scripts_in(letters, &race->sample);
 	enter_all(race, p->charset, scripts, p->weight);
@@ -154,24 +142,23 @@ static int enter_proposal(struct race *race, const struct proposal *p)
 
 int race_begin(struct race *race, const struct proposal *proposals, size_t n)
 {
-	size_t i;
-
 	race->n = race->proposed = 0;
 	memset(race->last, 0, sizeof race->last);
-	for (i = 0; i < n; i++) {
+	for (size_t i = 0; i < n; i++) {
 		if (enter_proposal(race, &proposals[i]) != 0)
 			return -1;
 		race->proposed = race->n;
 	}
-	for (i = 0; i < CANDIDATES; i++)
-		if (race_is_single(candidates[i].charset) || are_pairs(candidates[i].charset, &race->sample))
-			enter_candidate(race, &candidates[i]);
+	for (const struct race_candidate *c = candidates; c < candidates + CANDIDATES; c++)
+		if (race_is_single(c->charset) || are_pairs(c->charset, &race->sample))
+			for (const int8_t *l = c->languages; *l != LANGUAGE_NONE; l++)
+				enter(race, c->charset, (enum language)*l, c->cost, 0);
 	return 0;
 }
 
 const struct race_candidate *race_next_single(const struct race_candidate *last)
 {
-	const struct race_candidate *c = last == NULL ? candidates : last + 1;
+	const struct race_candidate *c = last ? last + 1 : candidates;
 
 	while (c < candidates + CANDIDATES && !race_is_single(c->charset))
 		c++;
@@ -192,9 +179,8 @@ static uint64_t hash_of(const uint16_t *tokens, size_t n)
 {
 	enum { EACH = sizeof(uint64_t) / sizeof *tokens };
 	uint64_t hash = n, word;
-	size_t i;
 
-	for (i = 0; i < n; i += EACH) {
+	for (size_t i = 0; i < n; i += EACH) {
 		word = 0;
 		memcpy(&word, tokens + i, (n - i < EACH ? n - i : EACH) * sizeof *tokens);
 		hash = (hash ^ word) * UINT64_C(0x9E3779B97F4A7C15);
@@ -208,7 +194,7 @@ static int read_characters(struct piece *p, enum charset cs, const struct sample
 	struct decoder *d = decoder_new(cs, 0);
 	size_t used;
 
-	if (d == NULL)
+	if (!d)
 		return -1;
 	p->n = decoder_feed(d, s->bytes, len, &used, p->u.text, sizeof p->u.text);
 	decoder_free(&d);
@@ -220,11 +206,10 @@ static int read_tokens(struct piece *p, enum charset cs, const struct sample *s,
 {
 	const uint16_t *letters = charset_letters(cs);
 	uint64_t before = p->text;
-	size_t i;
 
-	if (letters == NULL)
+	if (!letters)
 		return -1;
-	for (i = 0; i < len; i++)
+	for (size_t i = 0; i < len; i++)
 		p->u.tokens[i] = letters[s->bytes[i]];
 	p->n = len;
 	p->text = hash_of(p->u.tokens, len);
@@ -240,7 +225,7 @@ int piece_read(struct piece *p, enum charset cs, const struct sample *s, size_t 
 	if (p->charset == cs && p->bytes == len)
 		return 0;
 	rc = race_is_single(cs) ? read_tokens(p, cs, s, len) : read_characters(p, cs, s, len);
-	p->charset = rc == 0 ? cs : CS_NONE; /* what a reading that fails leaves here is no charset's */
+	p->charset = rc == 0 ? cs : CS_NONE; /* a reading that fails leaves garbage here */
 	p->bytes = len;
 	return rc;
 }
@@ -308,7 +293,7 @@ static int race_cost(struct race *race, const struct piece *p, size_t i)
 
 int race_hint(const struct race *race, enum language l)
 {
-	return race->hints == NULL || l == LANGUAGE_NONE ? 0 : race->hints->weight[l];
+	return !race->hints || l == LANGUAGE_NONE ? 0 : race->hints->weight[l];
 }
 
 /* The weight of the label that names a reading, once the first len bytes of the sample are read. The models err a
@@ -324,9 +309,8 @@ static int label_weight(const struct race *race, size_t i, size_t len)
 static void trace_round(const struct race *race, size_t len, int best)
 {
 	const struct reading *r = race->readings;
-	size_t i;
 
-	for (i = 0; race->trace != NULL && i < race->n; i++)
+	for (size_t i = 0; race->trace && i < race->n; i++)
 		if (r[i].cost != INT32_MAX)
 			trace_reading(race->trace, &(struct traced){ r[i], race->base[i], label_weight(race, i, len),
 			    race_hint(race, r[i].language), len, r[i].cost - best, r[i].cost <= best + RACE_BEHIND });
@@ -337,9 +321,9 @@ static int run_round(struct race *race, struct piece *p, size_t len)
 {
 	struct reading *r;
 	int best = INT32_MAX - RACE_BEHIND;
-	size_t i, left = 0;
+	size_t left = 0;
 
-	for (i = 0; i < race->n; i++) {
+	for (size_t i = 0; i < race->n; i++) {
 		r = &race->readings[i];
 		r->cost = INT32_MAX;
 		if (piece_read(p, r->charset, &race->sample, len) == 0)
@@ -350,7 +334,7 @@ static int run_round(struct race *race, struct piece *p, size_t len)
 		best = r->cost < best ? r->cost : best;
 	}
 	trace_round(race, len, best);
-	for (i = 0; i < race->n; i++)
+	for (size_t i = 0; i < race->n; i++)
 		if (race->readings[i].cost <= best + RACE_BEHIND && race->readings[i].cost < INT32_MAX) {
 			race->readings[left] = race->readings[i];
 			race->label[left] = race->label[i];
@@ -368,24 +352,23 @@ static bool read_alike(const struct sample *s, enum charset left, enum charset r
 
 	if (left == right)
 		return true;
-	if (!race_is_single(left) || !race_is_single(right) || (a = charset_letters(left)) == NULL ||
-	    (b = charset_letters(right)) == NULL)
+	if (!race_is_single(left) || !race_is_single(right) || !(a = charset_letters(left)) ||
+	    !(b = charset_letters(right)))
 		return false;
 	for (i = 0x80; i < 256 && (!s->has[i] || a[i] == b[i]); i++)
 		continue;
 	return i == 256;
 }
 
-/* Whether all readings that are left make the same text of the sample, which more of it would not tell apart, and one
- * of them is likely enough for a text. */
+/* True if one of the remaining readings is likely enough for a text, and all of them decode the sample to the same
+ * text. Reading more of the sample would not change that. */
 static bool is_decided(const struct race *race, size_t bytes)
 {
 	bool is_text = false;
-	size_t i;
 
-	for (i = 0; i < race->n; i++)
+	for (size_t i = 0; i < race->n; i++)
 		is_text |= race->readings[i].cost <= (int)(RACE_NO_TEXT * bytes);
-	for (i = 1; i < race->n && is_text; i++)
+	for (size_t i = 1; i < race->n && is_text; i++)
 		if (race->readings[i].charset != race->readings[i - 1].charset &&
 		    !read_alike(&race->sample, race->readings[i].charset, race->readings[0].charset))
 			return false;
@@ -395,11 +378,10 @@ static bool is_decided(const struct race *race, size_t bytes)
 int race_run(struct race *race, struct piece *p, size_t *bytes)
 {
 	static const size_t rounds[] = { 24, 96, 384, SAMPLE_BYTES }; /* bytes of the sample */
-	size_t i;
 
 	p->charset = CS_NONE;
 	p->text = 0;
-	for (i = 0; i < sizeof rounds / sizeof rounds[0]; i++) {
+	for (size_t i = 0; i < sizeof rounds / sizeof rounds[0]; i++) {
 		*bytes = race->sample.len < rounds[i] ? race->sample.len : rounds[i];
 		if (run_round(race, p, *bytes) != 0)
 			return -1;

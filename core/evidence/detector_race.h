@@ -15,8 +15,8 @@
 #include "core/evidence/sample.h"
 
 enum {
-	RACE_BEHIND = 18 * LANGUAGE_NAT, /* a reading that costs so much more than the best is given up */
-	/* A text of which even the best reading costs more for each byte is none that the models know. */
+	RACE_BEHIND = 18 * LANGUAGE_NAT, /* a reading that costs this much more than the best is dropped */
+	/* The models do not know a text whose best reading costs more than this for each byte. */
 	RACE_NO_TEXT = 27,
 	RACE_READINGS = DETECTOR_TRACED
 };

@@ -6,14 +6,12 @@
 
 void trace_sample(struct detector_trace *t, const struct sample *s)
 {
-	size_t i;
-
 	t->weighed = true;
 	t->n = t->pieces = 0;
 	t->bytes = s->len;
 	t->beyond = s->beyond;
 	t->whole = s->whole;
-	for (i = 0; i < s->len; i++)
+	for (size_t i = 0; i < s->len; i++)
 		t->pieces += s->bytes[i] == '\n';
 }
 
@@ -48,9 +46,7 @@ static int by_fate(const void *left, const void *right)
 
 bool trace_has_kept(const struct detector_trace *t, const struct reading *r)
 {
-	size_t i;
-
-	for (i = 0; i < t->n; i++)
+	for (size_t i = 0; i < t->n; i++)
 		if (t->readings[i].kept && is_same(&t->readings[i].reading, r))
 			return true;
 	return false;

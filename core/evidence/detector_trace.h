@@ -11,13 +11,13 @@ enum { DETECTOR_TRACED = 384 };
 
 /* Costs are in LANGUAGE_NAT-ths of a nat. */
 struct traced {
-	struct reading reading;     /* its cost as far as it was read: text and rarity, less label and hint */
-	int rare;                   /* how rare charset and language are */
-	int label;                  /* the weight of the label that names the charset; it grows with the text */
-	int hint;                   /* what the language is hinted at with */
-	size_t bytes;               /* of the sample, that it has read */
-	int behind;                 /* how much less the best reading of the same bytes costs */
-	bool kept;                  /* false: it was given up after these bytes, being far behind */
+	struct reading reading;     /* Its cost as far as it was read: text and rarity, less label and hint. */
+	int rare;                   /* How rare charset and language are. */
+	int label;                  /* The weight of the label that names the charset; it grows with the text. */
+	int hint;                   /* The weight of the hints of the language. */
+	size_t bytes;               /* Of the sample, that it has read. */
+	int behind;                 /* How much less the best reading of the same bytes costs. */
+	bool kept;                  /* False: it was given up after these bytes, being far behind. */
 };
 
 struct detector_trace {

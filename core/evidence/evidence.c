@@ -95,7 +95,7 @@ void evidence_look(struct evidence *e, const uint8_t *bytes, size_t len, bool co
 {
 	static const uint8_t nothing[1];
 
-	if (bytes == NULL)
+	if (!bytes)
 		bytes = nothing, len = 0;
 	memset((char *)e + offsetof(struct evidence, bytes), 0, sizeof *e - offsetof(struct evidence, bytes));
 	e->bytes = bytes;

@@ -51,19 +51,19 @@ struct evidence {
 	struct xmldecl hidden;
 	struct evidence_label hidden_enc;
 
-	struct utf8_evidence utf8;          /* of the window, without a UTF-8 mark */
-	struct hints_told told;             /* filled in by the caller between evidence_look() and evidence_finish() */
-	struct hints hints;                 /* of the feed's language; gathered where the text has to be weighed */
-	/* owned by policy_decide(); set when a policy's question found no memory (policy_bytes.h) */
+	struct utf8_evidence utf8;          /* Of the window, without a UTF-8 mark. */
+	struct hints_told told;             /* Filled in by the caller between evidence_look() and evidence_finish(). */
+	struct hints hints;                 /* Of the feed's language; gathered where the text has to be weighed. */
+	/* Owned by policy_decide(); set when a policy's question found no memory (policy_bytes.h). */
 	bool *starved;
 	/* owned by policy_explain(); NULL: nobody asks how the text was weighed */
 	struct detector_trace *trace;
 };
 
-/* content_type NULL: there is no such field (or no HTTP). The evidence borrows bytes. These functions never fail. Where
- * the window may yet grow it is gathered in steps: evidence_labels() reads what came with the body, evidence_look()
- * looks at the first bytes, any number of times, evidence_finish() reads the whole window (utf8). evidence_collect()
- * does all. */
+/* content_type NULL: there is no such field (or no HTTP). The evidence borrows bytes. These functions never fail. While
+ * the window grows, evidence is gathered in steps. First evidence_labels() reads what came with the body. Then
+ * evidence_look() looks at the first bytes, any number of times. Last evidence_finish() reads the whole window (utf8).
+ * A call of evidence_collect() does all three. */
 void evidence_labels(struct evidence *, bool http, const char *content_type, size_t content_type_len,
     enum charset forced);
 void evidence_look(struct evidence *, const uint8_t *bytes, size_t len, bool complete);
@@ -73,8 +73,8 @@ struct utf8_count evidence_count(const struct evidence *);
 void evidence_collect(struct evidence *, bool http, const char *content_type, size_t content_type_len,
     enum charset forced, const uint8_t *bytes, size_t len, bool complete);
 
-/* The family in which `auto` and the look-in (sniff.h) read the body's ASCII characters: that of the mark, else that of
- * the first bytes, else ASCII. Never FAMILY_NONE. */
+/* The family in which `auto` and the look-in (sniff.h) read the body's ASCII characters: by the mark, else by the
+ * first bytes, else ASCII. Never FAMILY_NONE. */
 struct bom_family evidence_family(const struct evidence *);
 
 /* True when more bytes cannot change BOM, family or declaration (the window may still grow for `auto`). */

@@ -30,7 +30,7 @@ static size_t span_until(const char *text, size_t len, const char *ends)
 {
 	size_t n = 0;
 
-	while (n < len && text[n] != '\0' && strchr(ends, text[n]) == NULL)
+	while (n < len && text[n] != '\0' && !strchr(ends, text[n]))
 		n++;
 	return n;
 }
@@ -80,7 +80,7 @@ void hints_read_url(struct hints *h, const char *url, size_t len)
 			read_country(h, countries[i].languages);
 }
 
-/* What stands behind a mark in the text is a hint, up to a character that ends it. rare: the offset of the mark's
+/* A hint is the text behind a mark, up to a character that ends it. rare: the offset of the mark's
  * character that feeds have least. */
 static const struct mark {
 	const char *text;
@@ -102,9 +102,9 @@ static const char *find_mark(const struct mark *mark, const char *text, size_t l
 	const char *end = text + len, *at = text, *from;
 	size_t n = strlen(mark->text);
 
-	while ((at = memchr(at, mark->text[mark->rare], (size_t)(end - at))) != NULL) {
+	while ((at = memchr(at, mark->text[mark->rare], (size_t)(end - at)))) {
 		from = (size_t)(at - text) < mark->rare ? NULL : at - mark->rare;
-		if (from != NULL && (size_t)(end - from) >= n && memcmp(from, mark->text, n) == 0)
+		if (from && (size_t)(end - from) >= n && memcmp(from, mark->text, n) == 0)
 			return from + n;
 		at++;
 	}
@@ -115,11 +115,11 @@ static const char *find_mark(const struct mark *mark, const char *text, size_t l
 void hints_read_feed(struct hints *h, const uint8_t *bytes, size_t len)
 {
 	const char *text = (const char *)bytes, *found;
-	size_t i, n;
+	size_t n;
 
-	for (i = 0; i < sizeof marks / sizeof marks[0]; i++) {
+	for (size_t i = 0; i < sizeof marks / sizeof marks[0]; i++) {
 		found = find_mark(&marks[i], text, len < LOOK ? len : LOOK);
-		if (found == NULL)
+		if (!found)
 			continue;
 		n = (size_t)(text + len - found);
 		marks[i].read(h, found, span_until(found, n < VALUE ? n : VALUE, marks[i].ends));
@@ -129,9 +129,7 @@ void hints_read_feed(struct hints *h, const uint8_t *bytes, size_t len)
 /* Whether a hint of this weight has been read. */
 static bool knows(const struct hints *h, uint8_t weight)
 {
-	size_t i;
-
-	for (i = 0; i < LANGUAGE_COUNT; i++)
+	for (size_t i = 0; i < LANGUAGE_COUNT; i++)
 		if (h->weight[i] == weight || h->weight[i] == TAG + DOMAIN)
 			return true;
 	return false;
@@ -139,8 +137,8 @@ static bool knows(const struct hints *h, uint8_t weight)
 
 void hints_read_told(struct hints *h, const struct hints_told *told)
 {
-	if (told->content_language != NULL && !knows(h, TAG))
+	if (told->content_language && !knows(h, TAG))
 		hints_read_language(h, told->content_language, told->content_language_len);
-	if (told->url != NULL && !knows(h, DOMAIN))
+	if (told->url && !knows(h, DOMAIN))
 		hints_read_url(h, told->url, strlen(told->url));
 }

@@ -24,8 +24,8 @@ struct hints_told {
 
 /* Reads the elements and attributes at the start of a document in an ASCII charset. */
 void hints_read_feed(struct hints *, const uint8_t *bytes, size_t len);
-/* Reads what the feed does not say by itself: Content-Language counts where no language is known yet, the URL's country
- * where no country is. */
+/* Reads what the feed does not say by itself: Content-Language counts if no language is known yet, the URL's country
+ * if no country is. */
 void hints_read_told(struct hints *, const struct hints_told *);
 /* A language tag (BCP 47), or several with commas between them (RFC 9110 section 8.5). More than one language other
  * than English says nothing: it is the list of a site's languages, or that of a feed in several. */

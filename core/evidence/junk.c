@@ -29,7 +29,7 @@ static enum scan_match junk_take(struct scan *s, const char *word)
 /* Moves past each of the words that is there, in this order. SCAN_SHORT: the bytes end within one; else SCAN_YES. */
 static enum scan_match take_any(struct scan *s, const char *const *words)
 {
-	for (; *words != NULL; words++) {
+	for (; *words; words++) {
 		if (junk_take(s, *words) == SCAN_SHORT)
 			return SCAN_SHORT;
 		scan_skip_space(s);
@@ -42,9 +42,8 @@ static enum scan_match take_name(struct scan *s)
 	static const char *const names[] = { "Notice", "Warning", "Deprecated", "Strict Standards", "Strict standards",
 		"Parse error", "Fatal error", "Catchable fatal error", "Recoverable fatal error" };
 	enum scan_match m = SCAN_NO;
-	size_t i;
 
-	for (i = 0; m == SCAN_NO && i < sizeof names / sizeof names[0]; i++)
+	for (size_t i = 0; m == SCAN_NO && i < sizeof names / sizeof names[0]; i++)
 		m = junk_take(s, names[i]);
 	return m;
 }
@@ -94,7 +93,7 @@ enum scan_match junk_message(struct scan *s)
 /* Whether c is a character of code, data or quotations, which words that a script printed by mistake do not have. */
 static bool is_code(int c)
 {
-	return (c >= 0 && c < ' ') || c == 0x7f || strchr("\"'`<>(){}[]=\\*$%&@|", c) != NULL;
+	return (c >= 0 && c < ' ') || c == 0x7f || strchr("\"'`<>(){}[]=\\*$%&@|", c);
 }
 
 bool junk_may_be(enum junk allowed, int c)

@@ -20,7 +20,7 @@ enum {
 	BEHIND_FOREIGN = 27, /* at most: what follows such a letter */
 	NO_BREAK = 15,
 	ALIEN = 40,          /* a letter of another script */
-	UNKNOWN_LETTER = 90, /* a letter or sign in a text of which there is no model */
+	UNKNOWN_LETTER = 90, /* a letter or sign of a language without a model */
 	HAN_BEHIND_LETTER = 48,
 	HAN_BEHIND_BREAK = 6,
 	LETTER_BEHIND_HAN = 48,
@@ -120,10 +120,9 @@ static bool tag_begins(const char *tag, size_t len, const char *with)
 
 enum language language_of_tag(const char *tag, size_t len)
 {
-	size_t i;
 	int l;
 
-	for (i = 0; i < sizeof tags / sizeof tags[0]; i++)
+	for (size_t i = 0; i < sizeof tags / sizeof tags[0]; i++)
 		if (tag_begins(tag, len, tags[i].tag)) {
 			tag = tags[i].model;
 			len = strlen(tag);
@@ -135,8 +134,8 @@ enum language language_of_tag(const char *tag, size_t len)
 	return LANGUAGE_NONE;
 }
 
-/* What a token costs within its class, for the languages of each script: which sign it is, which letter that is not the
- * language's own, which ASCII letter in a script that has one class for all. */
+/* The cost of a token within its class, for the languages of each script. A class is that of the signs, of the letters
+ * of other languages, or of the ASCII letters in a script that has one class for all of them. */
 #define LETTER(script, code, cost) [TOKEN_LETTER_##code] = SCRIPT_##script == THIS_SCRIPT ? cost : cost + ALIEN,
 #define IN_CLASS_SIGNS \
 	[TOKEN_A ... TOKEN_A + 25] = THIS_SCRIPT == SCRIPT_LATIN ? 0 : ASCII_LETTER, [TOKEN_OPEN] = QUOTE, \
@@ -187,7 +186,7 @@ static bool is_break(unsigned token)
 	return token == TOKEN_BREAK || token == TOKEN_NO_BREAK;
 }
 
-/* Georgian, Armenian and others: their letters stand together, and nothing is known of which follows which. */
+/* Georgian, Armenian and others: their letters stand together, and the models do not know their order. */
 static unsigned unknown_cost(const uint16_t *tokens, size_t n)
 {
 	enum { BREAK, LETTER, STRANGER } last = BREAK, now;
@@ -197,9 +196,8 @@ static unsigned unknown_cost(const uint16_t *tokens, size_t n)
 		[STRANGER] = { 9, 70, 24 },
 	};
 	unsigned sum = 0, token;
-	size_t i;
 
-	for (i = 0; i < n; i++) {
+	for (size_t i = 0; i < n; i++) {
 		token = tokens[i] & TOKEN_MASK;
 		now = token == TOKEN_STRANGER ? STRANGER : is_break(token) ? BREAK : LETTER;
 		sum += costs[last][now] + (token >= TOKEN_OPEN && now == LETTER ? UNKNOWN_LETTER : 0);
@@ -241,7 +239,6 @@ struct language_cost language_cost(enum language l, const uint16_t *tokens, size
 	const uint8_t *extra;
 	/* A mask for each class: 0 for those of the language's own letters, which cost nothing within their class. */
 	uint8_t counts[CLASSES_MOST];
-	size_t i;
 
 	if (l == LANGUAGE_NONE)
 		return (struct language_cost){ unknown_cost(tokens, n), 0 };
@@ -251,7 +248,7 @@ struct language_cost language_cost(enum language l, const uint16_t *tokens, size
 	memset(counts, 0xFF, sizeof counts);
 	memset(counts + (models[l].script == SCRIPT_LATIN ? 27 : 2), 0, models[l].own);
 	row = rows;
-	for (i = 0; i < n; i++) {
+	for (size_t i = 0; i < n; i++) {
 		token = tokens[i] & TOKEN_MASK;
 		class = (unsigned char)class_of[token] - (unsigned)FIRST_CHARACTER;
 		cost = (unsigned char)row[class] - (unsigned)FIRST_CHARACTER + (extra[token] & counts[class]);
@@ -276,9 +273,8 @@ unsigned language_case_cost(const uint16_t *tokens, size_t n)
 	/* costs of a small letter and of a capital behind each */
 	static const uint8_t costs[3][2] = { [BREAK] = { 1, 11 }, [SMALL] = { 0, 36 }, [CAPITAL] = { 2, 8 } };
 	unsigned last = BREAK, sum = 0, token;
-	size_t i;
 
-	for (i = 0; i < n; i++) {
+	for (size_t i = 0; i < n; i++) {
 		token = tokens[i] & TOKEN_MASK;
 		if (tokens[i] & (TOKEN_SMALL | TOKEN_CAPITAL)) {
 			if (token >= TOKEN_OPEN || last != BREAK)

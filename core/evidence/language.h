@@ -28,7 +28,7 @@ enum language {
 
 /* The language tag (BCP 47), "pl"; "" for LANGUAGE_NONE. */
 const char *language_tag(enum language);
-/* The language of a tag with or without subtags behind it, in any case: "pt-BR"; LANGUAGE_NONE: there is no model. No
+/* The language of a tag with or without subtags behind it, in any case: "pt-BR"; LANGUAGE_NONE: a model is missing. No
  * tag names a background model ("mul-..."), which stands for the languages of a script that have none of their own. */
 enum language language_of_tag(const char *tag, size_t len);
 /* For languages before LANGUAGE_HAN. */
@@ -45,7 +45,7 @@ struct language_cost {
  * pair of ASCII letters says something of the language but nothing of the charset, so it counts half. The beginning of
  * an ASCII word in a text of another script counts whole. */
 struct language_cost language_cost(enum language, const uint16_t *tokens, size_t n);
-/* What the cases of the letters cost: a capital inside a word is dear. It is the same for all languages. */
+/* The cost of the cases of the letters: a capital inside a word is dear. It is the same for all languages. */
 unsigned language_case_cost(const uint16_t *tokens, size_t n);
 /* What a text in UTF-8 costs as one of a language from LANGUAGE_HAN on. */
 struct language_cost language_han_cost(enum language, const uint8_t *text, size_t len);

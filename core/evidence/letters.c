@@ -63,11 +63,10 @@ static const struct {
 /* The small letter; *flag says which case the letter had. */
 static uint32_t small_of(uint32_t c, uint16_t *flag)
 {
-	size_t i;
 	bool capital;
 
 	*flag = 0;
-	for (i = 0; i < sizeof casings / sizeof casings[0] && c >= casings[i].from; i++) {
+	for (size_t i = 0; i < sizeof casings / sizeof casings[0] && c >= casings[i].from; i++) {
 		if (c > casings[i].to)
 			continue;
 		capital = casings[i].casing == ALL_CAPITAL || (casings[i].casing == EVEN_CAPITAL && c % 2 == 0) ||
@@ -160,11 +159,9 @@ static uint16_t ascii_token(uint32_t c)
 /* The token of a sign; TOKEN_COUNT: it is none of them. */
 static unsigned sign_token(uint32_t c)
 {
-	size_t i;
-
 	if (c >= SIGNS_LATIN1_END && (c < SIGNS_FROM || c >= SIGNS_END))
 		return TOKEN_COUNT;
-	for (i = 0; i < sizeof signs / sizeof signs[0]; i++)
+	for (size_t i = 0; i < sizeof signs / sizeof signs[0]; i++)
 		if (signs[i].code == c)
 			return signs[i].token;
 	return TOKEN_COUNT;

@@ -18,11 +18,11 @@ enum {
 	TOKEN_CLOSE,                /* closing quotes, the apostrophe, the ellipsis */
 	TOKEN_SIGN,                 /* dashes, (c), degrees and what else is common */
 	TOKEN_SIGN_FEW, TOKEN_SIGN_RARE, TOKEN_CONTROL,
-	TOKEN_HAN,                  /* ideographs, kana, hangul */
-	TOKEN_STRANGER,             /* a letter of an alphabet that letters.def does not have */
-	TOKEN_BAD,                  /* U+FFFD */
-	TOKEN_NO_BREAK,             /* a break that is rarer than a letter in the same place of another charset */
-	TOKEN_LETTER = 40,          /* the letters of letters.def, from its first row on */
+	TOKEN_HAN,                  /* Ideographs, kana, hangul. */
+	TOKEN_STRANGER,             /* A letter of an alphabet that letters.def does not have. */
+	TOKEN_BAD,                  /* U+FFFD. */
+	TOKEN_NO_BREAK,             /* A break that is rarer than a letter in the same place of another charset. */
+	TOKEN_LETTER = 40,          /* The letters of letters.def, from its first row on. */
 	TOKEN_BEFORE_LETTERS = TOKEN_LETTER - 1,
 #define LETTER(script, code, cost) TOKEN_LETTER_##code,
 #include "core/evidence/letters.def"

@@ -1,4 +1,4 @@
-/* Owns stepping over markup that is no element; see markup.h.
+/* Owns stepping over markup other than elements; see markup.h.
  * Invariant: the content of a construct is never read as markup, whatever it looks like. */
 #include "core/evidence/markup.h"
 
@@ -14,9 +14,8 @@ static const struct {
 static enum markup skip_span(struct scan *s)
 {
 	struct scan look;
-	size_t i;
 
-	for (i = 0; i < sizeof spans / sizeof spans[0]; i++) {
+	for (size_t i = 0; i < sizeof spans / sizeof spans[0]; i++) {
 		switch (scan_match(s, spans[i].open, false)) {
 		case SCAN_NO:
 			break;

@@ -1,4 +1,4 @@
-/* Owns stepping over markup that is no element: comments, instructions, CDATA sections, document types. Private to
+/* Owns stepping over markup other than elements: comments, instructions, CDATA sections, document types. Private to
  * core.
  * Must not know: declarations' meaning, junk, Content-Type. Source: XML 1.0 [15], [16], [18]-[21], [28]. */
 #ifndef UTFEED_CORE_EVIDENCE_MARKUP_H

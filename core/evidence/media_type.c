@@ -130,7 +130,7 @@ static enum mime_class media_type_classify(const char *mime, size_t top, size_t 
 static enum mime_class read_mime(char mime[MEDIA_TYPE_MAX], struct field *f)
 {
 	const char *start;
-	size_t top, sub, len, i;
+	size_t top, sub, len;
 
 	skip_blanks(f);
 	start = f->p;
@@ -142,7 +142,7 @@ static enum mime_class read_mime(char mime[MEDIA_TYPE_MAX], struct field *f)
 	len = top + 1 + sub;
 	if (sub == 0 || len >= MEDIA_TYPE_MAX)
 		return MIME_NONE;
-	for (i = 0; i < len; i++)
+	for (size_t i = 0; i < len; i++)
 		mime[i] = lower(start[i]);
 	mime[len] = '\0';
 	return media_type_classify(mime, top, len);
@@ -240,12 +240,12 @@ char *media_type_relabel(const char *value, size_t len, const char *charset)
 
 void media_type_read(struct media_type *m, const char *value, size_t len)
 {
-	struct field f = { value, value == NULL ? NULL : value + len };
+	struct field f = { value, value ? value + len : NULL };
 	const char *name;
 	size_t name_len;
 
 	memset(m, 0, sizeof *m);
-	if (value == NULL)
+	if (!value)
 		return;
 	m->CTMime = read_mime(m->mime, &f);
 	if (m->CTMime == MIME_NONE)

@@ -30,9 +30,7 @@ enum {
 /* Whether there is a lead with a trail behind it, without which nothing is UTF-8. */
 static bool has_sequence(const uint8_t *bytes, size_t len)
 {
-	size_t i;
-
-	for (i = 1; i < len; i++)
+	for (size_t i = 1; i < len; i++)
 		if ((bytes[i] & 0xC0) == 0x80 && bytes[i - 1] >= 0xC0)
 			return true;
 	return false;
@@ -41,9 +39,7 @@ static bool has_sequence(const uint8_t *bytes, size_t len)
 /* Whether there is a whole character beyond ASCII, or a pair of surrogates. */
 static bool has_character(const uint8_t *bytes, size_t len)
 {
-	size_t i;
-
-	for (i = 1; i < len; i++)
+	for (size_t i = 1; i < len; i++)
 		if ((bytes[i] & 0xC0) == 0x80 && bytes[i - 1] >= 0xC2 &&
 		    (utf8_valid_prefix(bytes + i - 1, len - i + 1 < CHARACTER ? len - i + 1 : CHARACTER) > 0 ||
 			utf8_fault(bytes + i - 1, len - i + 1).kind == FAULT_PAIR))
@@ -106,9 +102,9 @@ static void weigh_as_utf_8(struct weighing *w, const uint8_t *bytes, size_t len,
 static void weigh_as_other(struct weighing *w, struct decoder *d, const uint8_t *bytes, size_t len, bool ends)
 {
 	uint8_t text[TEXT_BYTES];
-	size_t at, used;
+	size_t used;
 
-	for (at = 0; at < len; at += used)
+	for (size_t at = 0; at < len; at += used)
 		background_read(&w->other, text, decoder_feed(d, bytes + at, len - at, &used, text, sizeof text));
 	if (ends)
 		background_read(&w->other, text, decoder_finish(d, text, sizeof text));
@@ -150,12 +146,12 @@ static int weigh_node(struct weighed *result, const uint8_t *bytes, size_t len, 
 {
 	struct weighing w = { .damage = 0 };
 	struct decoder *d = decoder_new(other, 0);
-	size_t at, end;
+	size_t end;
 	bool ends;
 
-	if (d == NULL)
+	if (!d)
 		return -1;
-	for (at = 0; at < len && abs(lead_so_far(&w)) < CLEAR; at = end) {
+	for (size_t at = 0; at < len && abs(lead_so_far(&w)) < CLEAR; at = end) {
 		end = piece_end(bytes, at, len);
 		ends = end == len && complete;
 		weigh_as_utf_8(&w, bytes + at, end - at, end < len || complete);
@@ -208,9 +204,9 @@ size_t node_end(const uint8_t *bytes, size_t at, size_t len)
 	for (; at < len; at = end, step *= 2) {
 		end = len - at < step ? len : at + step;
 		open = memchr(bytes + at, '<', end - at);
-		close = memchr(bytes + at, '>', (open != NULL ? (size_t)(open - bytes) : end) - at);
-		if (close != NULL || open != NULL)
-			return (size_t)((close != NULL ? close : open) - bytes);
+		close = memchr(bytes + at, '>', (open ? (size_t)(open - bytes) : end) - at);
+		if (close || open)
+			return (size_t)((close ? close : open) - bytes);
 	}
 	return len;
 }
@@ -219,10 +215,10 @@ size_t node_start(const uint8_t *bytes, size_t from, size_t at)
 {
 	const uint8_t *close = memrchr(bytes + from, '>', at - from), *open;
 
-	if (close != NULL)
+	if (close)
 		from = (size_t)(close - bytes) + 1;
 	open = memrchr(bytes + from, '<', at - from);
-	return open != NULL ? (size_t)(open - bytes) + 1 : from;
+	return open ? (size_t)(open - bytes) + 1 : from;
 }
 
 static void keep_other(struct nodes *n, const uint8_t *bytes, size_t len)
@@ -302,13 +298,12 @@ int nodes_charset(enum charset *cs, const uint8_t *bytes, size_t len, const stru
     const struct proposal *proposals, size_t n)
 {
 	struct detection d;
-	size_t i;
 	int fits = 0;
 
 	*cs = CS_WINDOWS_1252;
 	if (detector_weigh(&d, bytes, len, hints, proposals, n) != 0)
 		return -1;
-	for (i = 0; i < d.n && d.is_text && fits == 0; i++) {
+	for (size_t i = 0; i < d.n && d.is_text && fits == 0; i++) {
 		fits = fits_nodes(d.readings[i].charset, bytes, len);
 		if (fits > 0)
 			*cs = d.readings[i].charset;

@@ -21,9 +21,9 @@ enum node_kind {
 	NODE_OTHER
 };
 
-/* other: the charset that the node would be in if it were not UTF-8. says_utf_8: the weight of labels that say UTF-8,
- * in LANGUAGE_NAT-ths of a nat; 0: labels do not agree on it. complete: the node ends behind these bytes. If it does
- * not, a character that they cut is not a fault. -1: out of memory. */
+/* Looks at a node that would be in the charset `other` if it were not UTF-8. The weight of labels that say UTF-8 is
+ * says_utf_8, in LANGUAGE_NAT-ths of a nat; 0: labels do not agree on it. If it is not complete, that is, it goes on
+ * behind these bytes, a character that they cut is not a fault. -1: out of memory. */
 int node_look(enum node_kind *, const uint8_t *, size_t len, bool complete, enum charset other, int says_utf_8)
     __attribute__((warn_unused_result));
 /* The offset of the edge that ends the node at `at`; len: there is none. */
@@ -33,7 +33,7 @@ size_t node_start(const uint8_t *, size_t from, size_t at);
 
 enum { NODES_BYTES = 8192 };
 
-/* What the nodes beyond ASCII of a text are. */
+/* The kinds of nodes beyond ASCII in a text. */
 struct nodes {
 	/* how much likelier, in LANGUAGE_NAT-ths of a nat, the text is with nodes of UTF-8 than without; below zero:
 	 * less likely */

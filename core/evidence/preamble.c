@@ -1,6 +1,6 @@
 /* Owns finding where a document starts; see preamble.h.
- * A step goes over white space and marks, which are never text, or over a whole construct, or over a single character
- * of junk, of which there may be as many as the type allows. */
+ * A step goes over white space and marks, over a whole construct, or over a single character of junk. The type limits
+ * how much junk there may be. */
 #include "core/evidence/preamble.h"
 
 #include "core/evidence/declaration.h"
@@ -10,13 +10,13 @@
  * characters of windows-1251). */
 enum { STRAY_MARKS_MAX = 16 };
 
-struct look {
+struct preamble_look {
 	struct scan scan;
 	enum junk allowed;
 	bool complete;
-	bool other;                 /* there was more than white space and marks */
-	bool junk;                  /* there was something that is neither white space nor markup */
-	/* no document can start at `markup`, because since then there was something that may not precede a root */
+	bool other;                 /* There was more than white space and marks. */
+	bool junk;                  /* There was something that is neither white space nor markup. */
+	/* No document can start at `markup`, because since then there was something that may not precede a root. */
 	bool broken;
 	bool in_markup;
 	size_t markup;              /* offset of the first construct, where in_markup */
@@ -24,7 +24,7 @@ struct look {
 };
 
 /* Skips white space and marks. SCAN_SHORT: the bytes may end within a mark. */
-static enum scan_match skip_blank(struct look *l)
+static enum scan_match skip_blank(struct preamble_look *l)
 {
 	enum scan_match m;
 
@@ -37,17 +37,13 @@ static enum scan_match skip_blank(struct look *l)
 	}
 }
 
-static enum preamble_state by_root(enum root root)
-{
-	return root == ROOT_FEED ? PREAMBLE_DECLARATION : root == ROOT_SHORT ? PREAMBLE_MORE : PREAMBLE_NONE;
-}
-
 /* Judges the beginning of a declaration at the cursor. Where other text stands before it, or may begin like that, it is
  * one only where it can be read and a feed's root follows. */
-static enum preamble_state declaration(const struct look *l, bool vague)
+static enum preamble_state declaration(const struct preamble_look *l, bool vague)
 {
 	struct scan s = l->scan;
 	struct declaration d;
+	enum root root;
 
 	if (!vague && !l->other)
 		return PREAMBLE_DECLARATION;
@@ -57,24 +53,17 @@ static enum preamble_state declaration(const struct look *l, bool vague)
 	if (d.said.state != XMLDECL_PRESENT)
 		return d.said.state == XMLDECL_INCOMPLETE ? PREAMBLE_MORE : PREAMBLE_NONE;
 	s.at = d.said.end;
-	return by_root(markup_root(&s));
+	root = markup_root(&s);
+	return root == ROOT_FEED ? PREAMBLE_DECLARATION : root == ROOT_SHORT ? PREAMBLE_MORE : PREAMBLE_NONE;
 }
 
-static void note_markup(struct look *l, size_t at, enum markup kind)
-{
-	if (!l->in_markup)
-		l->markup = at;
-	l->in_markup = l->other = true;
-	l->broken |= kind == MARKUP_CDATA;
-}
-
-static void note_text(struct look *l)
+static void note_text(struct preamble_look *l)
 {
 	l->other = l->junk = true;
 	l->broken |= l->in_markup;
 }
 
-static bool skip_stray(struct look *l, int c)
+static bool skip_stray(struct preamble_look *l, int c)
 {
 	if (c != SCAN_OTHER || l->allowed != JUNK_TEXT || l->stray + l->scan.family.unit > STRAY_MARKS_MAX || l->other)
 		return false;
@@ -84,7 +73,7 @@ static bool skip_stray(struct look *l, int c)
 }
 
 /* Skips one character of text. False: it cannot be junk, or there was too much of it. */
-static bool skip_text(struct look *l)
+static bool skip_text(struct preamble_look *l)
 {
 	int c = scan_peek(&l->scan, 0);
 
@@ -99,7 +88,7 @@ static bool skip_text(struct look *l)
 	return true;
 }
 
-/* Whether an instruction for PHP starts here: the source of a script is no feed. */
+/* Whether an instruction for PHP starts here: the source of a script is not a feed. */
 static bool is_php(const struct scan *s)
 {
 	static const char open[] = "<?php";
@@ -108,20 +97,15 @@ static bool is_php(const struct scan *s)
 }
 
 /* Whether the markup never stands before a document. */
-static bool is_foreign(const struct look *l, const struct scan *before, enum markup kind)
+static bool is_foreign(const struct preamble_look *l, const struct scan *before, enum markup kind)
 {
 	if (kind == MARKUP_HTML)
 		return true;
 	return l->allowed != JUNK_TEXT && (kind == MARKUP_CDATA || is_php(before));
 }
 
-static enum preamble_state at_root(const struct look *l, enum root root)
-{
-	return root == ROOT_FEED && !l->broken ? PREAMBLE_FEED : PREAMBLE_NONE;
-}
-
 /* Steps over one character of text, or one message. *ended: the bytes end in what may be a message. */
-static enum preamble_state step_text(struct look *l, bool *ended)
+static enum preamble_state step_text(struct preamble_look *l, bool *ended)
 {
 	enum scan_match message = l->allowed >= JUNK_MESSAGES ? junk_message(&l->scan) : SCAN_NO;
 
@@ -131,8 +115,8 @@ static enum preamble_state step_text(struct look *l, bool *ended)
 	return message == SCAN_YES || *ended || skip_text(l) ? PREAMBLE_MORE : PREAMBLE_NONE;
 }
 
-/* Steps over a construct, or over text where there is none. */
-static enum preamble_state step_markup(struct look *l, bool *ended)
+/* Steps over a construct, else over text. */
+static enum preamble_state step_markup(struct preamble_look *l, bool *ended)
 {
 	struct scan before = l->scan;
 	enum markup markup = markup_skip(&l->scan);
@@ -145,18 +129,21 @@ static enum preamble_state step_markup(struct look *l, bool *ended)
 		return PREAMBLE_MORE;
 	}
 	if (markup != MARKUP_NONE) {
-		note_markup(l, before.at, markup);
+		if (!l->in_markup)
+			l->markup = before.at;
+		l->in_markup = l->other = true;
+		l->broken |= markup == MARKUP_CDATA;
 		return PREAMBLE_MORE;
 	}
 	root = root_at(&l->scan);
 	*ended = root == ROOT_SHORT;
 	if (root == ROOT_FEED || root == ROOT_HTML)
-		return at_root(l, root);
+		return root == ROOT_FEED && !l->broken ? PREAMBLE_FEED : PREAMBLE_NONE;
 	return *ended ? PREAMBLE_MORE : step_text(l, ended);
 }
 
 /* Makes one step. PREAMBLE_MORE with *ended: the bytes end before the next step is clear. */
-static enum preamble_state preamble_step(struct look *l, bool *ended)
+static enum preamble_state preamble_step(struct preamble_look *l, bool *ended)
 {
 	enum scan_match blank = skip_blank(l), decl;
 	enum preamble_state state;
@@ -175,7 +162,7 @@ static enum preamble_state preamble_step(struct look *l, bool *ended)
 
 void preamble_look(struct preamble *p, const struct scan *from, enum junk allowed, bool complete)
 {
-	struct look l = { .scan = *from, .allowed = allowed, .complete = complete };
+	struct preamble_look l = { .scan = *from, .allowed = allowed, .complete = complete };
 	bool ended = from->family.unit == 0;
 
 	*p = (struct preamble){ .state = PREAMBLE_MORE, .at = from->at };

@@ -2,8 +2,8 @@
  * whether anything stands before it that does not belong to it. Private to core.
  * Must not know: charsets beyond families, Content-Type, which repairs are wanted. Pure function.
  * Invariants: an answer other than PREAMBLE_MORE is the answer for every longer text, too. In a well-formed document a
- * declaration is found at the start only: constructs that may contain one as text are stepped over whole, and it may
- * not stand anywhere else (XML 1.0 [22] prolog, [17] PITarget). */
+ * declaration is found at the start only (XML 1.0 [22] prolog, [17] PITarget). Constructs that may contain one as text
+ * are stepped over whole. */
 #ifndef UTFEED_CORE_EVIDENCE_PREAMBLE_H
 #define UTFEED_CORE_EVIDENCE_PREAMBLE_H
 
@@ -15,7 +15,7 @@ enum preamble_state {
 	PREAMBLE_NONE,              /* neither a declaration nor a feed */
 	/* an XML declaration starts at `at`; where more than white space and marks stands before, it is a feed's */
 	PREAMBLE_DECLARATION,
-	/* there is no declaration; comments, instructions, a document type or a feed's root start at `at` */
+	/* the document has no declaration; comments, instructions, a document type or a feed's root start at `at` */
 	PREAMBLE_FEED
 };
 

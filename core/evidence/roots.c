@@ -19,10 +19,10 @@ enum { NAME_MAX_BYTES = 64 };
 /* The local name of the tag at the cursor, in lower case, cut to the array. Returns the character behind it. */
 static int root_name(const struct scan *s, char name[NAME_MAX_BYTES])
 {
-	size_t n = 0, ahead;
+	size_t n = 0;
 	int c;
 
-	for (ahead = 1; scan_is_name(c = scan_peek(s, ahead)); ahead++) {
+	for (size_t ahead = 1; scan_is_name(c = scan_peek(s, ahead)); ahead++) {
 		if (c == ':' && ahead > 1)
 			n = 0;
 		else if (n + 1 < NAME_MAX_BYTES)
@@ -36,7 +36,6 @@ enum root root_at(const struct scan *s)
 {
 	char name[NAME_MAX_BYTES];
 	int c = scan_peek(s, 1);
-	size_t i;
 
 	if (scan_peek(s, 0) != '<')
 		return ROOT_NONE;
@@ -46,7 +45,7 @@ enum root root_at(const struct scan *s)
 		return ROOT_NONE;
 	if (root_name(s, name) == SCAN_END)
 		return ROOT_SHORT;
-	for (i = 0; i < sizeof roots / sizeof roots[0]; i++)
+	for (size_t i = 0; i < sizeof roots / sizeof roots[0]; i++)
 		if (strcmp(name, roots[i].name) == 0)
 			return roots[i].root;
 	return ROOT_OTHER;

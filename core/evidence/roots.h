@@ -7,7 +7,7 @@
 enum root { ROOT_NONE, ROOT_FEED, ROOT_HTML, ROOT_OTHER, ROOT_SHORT };
 
 /* The element whose start tag stands at the cursor ("<" and a name, which may have a namespace prefix). ROOT_NONE:
- * there is no start tag. ROOT_SHORT: the bytes end before the name does. */
+ * not a start tag. ROOT_SHORT: the bytes end before the name does. */
 enum root root_at(const struct scan *);
 /* Whether that element has this local name, in any case of letters. */
 bool root_is_named(const struct scan *, const char *local);

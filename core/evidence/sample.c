@@ -13,7 +13,7 @@ enum {
 	/* pieces that one word may be the reason for: a word that is said often is no more evidence */
 	REPEATS = 2,
 	WORDS = 512,
-	SAFE = 0x30 /* bytes below are no part of a longer character in any charset of the ASCII family */
+	SAFE = 0x30 /* bytes below never belong to a longer character in any charset of the ASCII family */
 };
 
 /* Markup ends a piece: what stands beyond it is another text. */
@@ -26,7 +26,7 @@ static size_t next_wanted(const uint8_t *bytes, size_t at, size_t end, const boo
 {
 	for (;;) {
 		at += utf8_ascii_prefix(bytes + at, end - at);
-		if (at == end || wanted == NULL || wanted[bytes[at]])
+		if (at == end || !wanted || wanted[bytes[at]])
 			return at;
 		at++;
 	}
@@ -80,7 +80,7 @@ static bool is_in_word(uint8_t c)
 static bool is_repeated(struct walk *w)
 {
 	enum { COUNT = 3 };
-	size_t from = w->at, to = w->at, tries;
+	size_t from = w->at, to = w->at;
 	uint32_t hash = 2166136261u, *place;
 
 	while (from > w->floor && w->at - from < PIECE && is_in_word(w->bytes[from - 1]))
@@ -88,7 +88,7 @@ static bool is_repeated(struct walk *w)
 	for (to = from; to < w->len && to - from < PIECE && is_in_word(w->bytes[to]); to++)
 		hash = (hash ^ w->bytes[to]) * 16777619u;
 	hash = (hash << 2) | 4;
-	for (tries = 0; tries < 8; tries++) {
+	for (size_t tries = 0; tries < 8; tries++) {
 		place = &w->words[((hash >> 3) + tries) % WORDS];
 		if (*place == 0)
 			*place = hash;
@@ -120,7 +120,7 @@ static void take_segment(struct sample *s, struct walk *w, size_t end, size_t be
 		}
 		if (is_repeated(w))
 			continue;
-		if (w->wanted != NULL)
+		if (w->wanted)
 			w->floor = piece_floor(w->bytes, w->floor, w->at);
 		w->at = w->floor = take_piece(s, w->bytes, w->len, w->floor, w->at);
 	}
@@ -129,11 +129,11 @@ static void take_segment(struct sample *s, struct walk *w, size_t end, size_t be
 void sample_take(struct sample *s, const uint8_t *bytes, size_t len, const bool wanted[256])
 {
 	struct walk w = { .bytes = bytes, .len = len, .wanted = wanted };
-	size_t segment = len / SEGMENTS + 1, k;
+	size_t segment = len / SEGMENTS + 1;
 
 	s->len = s->beyond = 0;
 	memset(s->has, 0, sizeof s->has);
 	s->whole = true;
-	for (k = 1; k <= SEGMENTS && w.at < len; k++)
+	for (size_t k = 1; k <= SEGMENTS && w.at < len; k++)
 		take_segment(s, &w, k * segment < len ? k * segment : len, k * SEGMENT_BEYOND);
 }

@@ -6,7 +6,7 @@
 
 /* The characters that have the same place in every EBCDIC code page (IBM's invariant set), plus those of declarations
  * and markup that differ only in pages in which markup cannot be written anyway. "!" has two places, those of IBM037
- * and of IBM500; any other character in these places is no part of markup. 0: none of these characters. */
+ * and of IBM500; any other character in these places is not markup. 0: none of these characters. */
 static const char ebcdic[256] = {
 	[0x05] = '\t', [0x0D] = '\r', [0x15] = '\n', [0x25] = '\n', [0x40] = ' ',
 	[0x4B] = '.', [0x4C] = '<', [0x4D] = '(', [0x4E] = '+', [0x4F] = '!', [0x50] = '&', [0x5A] = '!', [0x5C] = '*',
@@ -33,14 +33,14 @@ static size_t low_byte(enum charset cs)
 
 int scan_peek_unit(const struct scan *s, size_t ahead)
 {
-	size_t unit = s->family.unit, low, i;
+	size_t unit = s->family.unit, low;
 	const uint8_t *b;
 
 	if (s->len - s->at < unit || (s->len - s->at) / unit <= ahead)
 		return SCAN_END;
 	b = s->bytes + s->at + ahead * unit;
 	low = low_byte(s->family.charset);
-	for (i = 0; i < unit; i++)
+	for (size_t i = 0; i < unit; i++)
 		if (i != low && b[i] != 0)
 			return SCAN_OTHER;
 	if (s->family.family == FAMILY_EBCDIC)
@@ -61,10 +61,9 @@ static int fold(int c)
 
 enum scan_match scan_match(const struct scan *s, const char *text, bool ignore_case)
 {
-	size_t i;
 	int c;
 
-	for (i = 0; text[i] != '\0'; i++) {
+	for (size_t i = 0; text[i] != '\0'; i++) {
 		c = scan_peek(s, i);
 		if (c == SCAN_END)
 			return SCAN_SHORT;

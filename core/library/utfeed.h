@@ -22,12 +22,12 @@ extern "C" {
 
 enum utfeed_result {
 	UTFEED_OK = 0,
-	UTFEED_NO_MEMORY = -1,      /* or the system lacks a converter (iconv) */
-	UTFEED_REJECTED = -2,       /* the policy calls it an error, and on-error is reject; nothing was written */
-	UTFEED_STOPPED = -3,        /* write() returned something else than 0 */
-	UTFEED_BAD_NAME = -4,       /* there is no such setting */
-	UTFEED_BAD_VALUE = -5,      /* the setting has no such value */
-	UTFEED_TOO_LATE = -6        /* a setting after the first feed, or a feed after the end */
+	UTFEED_NO_MEMORY = -1,      /* Or the system lacks a converter (iconv). */
+	UTFEED_REJECTED = -2,       /* The policy calls it an error, and on-error is reject; nothing was written. */
+	UTFEED_STOPPED = -3,        /* write() returned something else than 0. */
+	UTFEED_BAD_NAME = -4,       /* There is no such setting. */
+	UTFEED_BAD_VALUE = -5,      /* The setting has no such value. */
+	UTFEED_TOO_LATE = -6        /* A setting after the first feed, or a feed after the end. */
 };
 /* What a result means, in English; static storage. */
 UTFEED_API const char *utfeed_result_text(int result);
@@ -67,7 +67,7 @@ UTFEED_API int utfeed_finish(struct utfeed *);
 /* What was found. It is decided before the first byte is written, and may be revised once, later; after
  * utfeed_finish() it is final. */
 
-/* 1: the output is the feed in UTF-8, or a document of another kind that was decoded as its labels say.
+/* 1: the output is the feed in UTF-8, or another document that was decoded as its labels say.
  * 0: the output is the input, because it is not a feed, or an error by the policy. Gzip is not unpacked.
  * -1: undecided yet. */
 UTFEED_API int utfeed_is_feed(const struct utfeed *);

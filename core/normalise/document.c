@@ -24,12 +24,6 @@ bool document_is_labelled(const struct evidence *e)
 	    (is_legacy(e->forced) || is_legacy(label_says(&e->CTEnc)) || is_legacy(label_says(&e->XMLEnc)));
 }
 
-static bool is_said(const struct evidence *e, enum charset charset)
-{
-	return is_legacy(charset) && (charset == e->forced || charset == label_says(&e->CTEnc) ||
-	    charset == label_says(&e->XMLEnc));
-}
-
 int document_decide(enum policy policy, struct evidence *e, struct verdict *v)
 {
 	verdict_untouched(v, policy, VREASON_NOT_XML);
@@ -40,7 +34,8 @@ int document_decide(enum policy policy, struct evidence *e, struct verdict *v)
 		return 0;
 	if (policy_decide(policy, e, v) != 0)
 		return -1;
-	v->keeps_type = v->kind == VERDICT_CHARSET && is_said(e, v->charset);
+	v->keeps_type = v->kind == VERDICT_CHARSET && is_legacy(v->charset) &&
+	    (v->charset == e->forced || v->charset == label_says(&e->CTEnc) || v->charset == label_says(&e->XMLEnc));
 	if (!v->keeps_type)
 		verdict_untouched(v, policy, VREASON_NOT_XML);
 	return 0;

@@ -13,8 +13,8 @@
 enum {
 	HELD_FIRST = 512,
 	OUT_BYTES = 4096,
-	SAYS_ENOUGH = 12,               /* bytes beyond ASCII in a node by which the other charset is settled */
-	TRIES_MAX = 16,                 /* nodes with fewer that are asked; then the last one's is settled */
+	SAYS_ENOUGH = 12,               /* Bytes beyond ASCII in a node by which the other charset is settled. */
+	TRIES_MAX = 16,                 /* Nodes with fewer that are asked; then the last one's is settled. */
 	/* What the settled charset weighs against others, by which a node may be in a second one. */
 	SETTLED = 16 * LANGUAGE_NAT,
 	SAYS_SECOND = 6,                /* bytes beyond ASCII in a node that is asked for a second charset */
@@ -24,18 +24,18 @@ enum {
 struct mixed {
 	struct spares *spares;
 	struct sink sink;
-	enum charset other;             /* CS_NONE: no node has said which */
-	unsigned tries;                 /* nodes that were asked and were too short to settle it */
-	enum charset second;            /* that of some nodes which `other` does not fit; CS_NONE: there is none */
-	unsigned asked;                 /* nodes that were asked for it */
-	enum charset read_as;           /* that of `others` */
+	enum charset other;             /* CS_NONE: no node has said which. */
+	unsigned tries;                 /* Nodes that were asked and were too short to settle it. */
+	enum charset second;            /* That of some nodes that `other` does not fit; CS_NONE: none. */
+	unsigned asked;                 /* Nodes that were asked for it. */
+	enum charset read_as;           /* That of `others`. */
 	struct hints hints;
-	int says_utf_8;                 /* what labels say for it */
-	struct decoder *strays;         /* reads UTF-8 and stray bytes */
-	struct decoder *others;         /* NULL: there was no such node */
-	struct decoder *rest;           /* reads the rest of a node longer than NODE_MAX; NULL: there is none */
-	uint64_t nodes, malformed;      /* malformed: what decoders that are closed have counted */
-	uint8_t *held;                  /* the open node from its first byte beyond ASCII on */
+	int says_utf_8;                 /* What labels say for it. */
+	struct decoder *strays;         /* Reads UTF-8 and stray bytes. */
+	struct decoder *others;         /* NULL: there was no such node. */
+	struct decoder *rest;           /* Reads the rest of a node longer than NODE_MAX; NULL: there is none. */
+	uint64_t nodes, malformed;      /* Malformed: what decoders that are closed have counted. */
+	uint8_t *held;                  /* The open node from its first byte beyond ASCII on. */
 	size_t held_len, held_cap;
 };
 
@@ -109,12 +109,6 @@ static bool says(const uint8_t *node, size_t len, size_t enough)
 	return beyond == enough;
 }
 
-static void close_others(struct mixed *m)
-{
-	m->malformed += decoder_malformed(m->others);
-	decoder_free(&m->others);
-}
-
 /* The charset that a node would be in if it were not UTF-8. */
 static int find_other(const struct mixed *m, enum charset *other, const uint8_t *node, size_t len)
 {
@@ -155,7 +149,8 @@ static int open_others(struct mixed *m, enum charset other)
 	if (m->others && m->read_as == other)
 		return 0;
 	if (m->others)
-		close_others(m);
+		m->malformed += decoder_malformed(m->others);
+	decoder_free(&m->others);
 	m->read_as = other;
 	m->others = decoder_new(other, 0);
 	return m->others ? 0 : -1;
@@ -257,7 +252,7 @@ static int feed_node(struct mixed *m, const uint8_t *in, size_t *at, size_t len)
 	return write_node(m, in + from, end - from, end < most);
 }
 
-/* Passes well-formed text on, but for the node that may not be: the one with the first other byte, or the open one. */
+/* Passes well-formed text on, up to the node that may be malformed: the first one with a bad byte, or the open one. */
 static int feed_text(struct mixed *m, const uint8_t *in, size_t *at, size_t len)
 {
 	size_t valid = *at + utf8_valid_prefix(in + *at, len - *at);

@@ -1,7 +1,7 @@
 /* Owns reading a body of UTF-8 that may have nodes in another charset, node by node (nodes.h).
  * Must not know: how it was decided that the body is UTF-8, repairs.
- * Invariant: valid UTF-8 out, and it does not depend on how the input was cut; well-formed UTF-8 is passed on from
- * the caller's buffer but for the node that a call's end cuts, of which at most NODE_MAX bytes are held.
+ * Invariant: valid UTF-8 out, and it does not depend on how the input was cut. Well-formed UTF-8 is passed on from the
+ * caller's buffer. Only a node that a call's end cuts is held, at most NODE_MAX bytes of it.
  *
  * A node that is not UTF-8 is read as the other charset. Where none is known yet, the first such node that is long
  * enough says which. A planet may have two: a node that the other charset does not fit may be in a second one. Stray
@@ -10,7 +10,6 @@
 #ifndef UTFEED_CORE_NORMALISE_MIXED_H
 #define UTFEED_CORE_NORMALISE_MIXED_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -25,8 +24,8 @@ struct mixed;
 /* spares: borrowed; NULL: none. NULL: out of memory */
 struct mixed *mixed_new(struct sink, struct spares *spares);
 void mixed_free(struct mixed **);
-/* Before the first byte: sets the charset of nodes that are not UTF-8 (CS_NONE: not known yet), hints of the language
- * of their text, and the weight of labels that say UTF-8 (nodes.h). -1: out of memory. */
+/* Before the first byte: sets the charset of nodes that are not UTF-8 (CS_NONE: not known yet), and hints of their
+ * language. It also sets the weight of labels that say UTF-8 (nodes.h). -1: out of memory. */
 int mixed_set_other(struct mixed *, enum charset, const struct hints *, int says_utf_8)
     __attribute__((warn_unused_result));
 /* 0, what the sink returned, or -1 (out of memory) */

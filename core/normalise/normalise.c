@@ -1,9 +1,9 @@
 /* Owns the facade of core: holding the first bytes, deciding once, correcting once; see normalise.h.
  *
- * A decision is taken only at byte counts that do not depend on how the input was cut: 0, 1 KiB, 4 KiB, 16 KiB ... the
- * window's size, or the end of the body. Policies that go by labels and declarations decide at the first of these
- * counts at which labels and declarations are settled. `auto` and `feedparser` judge the bytes and decide at the last;
- * before that they only look whether the body is a feed. */
+ * A decision is taken only at byte counts that do not depend on how the input was cut. These are 0, 1 KiB, 4 KiB,
+ * 16 KiB ... the window's size, or the end of the body. Policies that go by labels and declarations decide at the first
+ * of these counts at which labels and declarations are settled. `auto` and `feedparser` judge the bytes and decide at
+ * the last; before that they only look whether the body is a feed. */
 #include "core/normalise/normalise.h"
 
 #include <assert.h>
@@ -160,7 +160,7 @@ static int normalise_judge(struct normaliser *n, bool complete, bool *ready)
 		verdict_untouched(&n->verdict, n->options.policy, VREASON_EMPTY);
 		return NORMALISE_OK;
 	}
-	/* At the end of the window the look-in gets no more bytes, so it is told that they are complete. */
+	/* At the end of the window the look-in gets no more bytes, so the bytes count as complete. */
 	e->complete = last;
 	sniff = sniff_decide(e);
 	e->complete = complete;
@@ -228,8 +228,8 @@ static int begin(struct normaliser *n)
 			v->named = NULL;
 		}
 		if (n->recode) {
-			recode_set_base(n->recode, n->options.base);
-			recode_set_gateway(n->recode, n->options.gateway);
+			repair_set_base(recode_repair(n->recode), n->options.base);
+			repair_set_gateway(recode_repair(n->recode), n->options.gateway);
 			if (recode_set_other(n->recode, v->also, &n->evidence.hints, v->says_utf_8) != 0)
 				return NORMALISE_NO_MEMORY;
 		}
@@ -317,8 +317,8 @@ static int stream_ascii(struct normaliser *n, const uint8_t *in, size_t len, siz
 	return recode_text(n->recode, in, *used);
 }
 
-/* Ends the second window. Where it has only ASCII and changed nothing, its escape meant nothing, and the state goes
- * back to NORM_ASCII; an escape at its end may mean something with the bytes that follow, so the next window begins
+/* Ends the second window. If it has only ASCII and changed nothing, its escape meant nothing, and the state goes
+ * back to NORM_ASCII. An escape at its end may mean something with the bytes that follow, so the next window begins
  * with that one. */
 static int replay_rewindow(struct normaliser *n, bool complete)
 {
@@ -424,9 +424,9 @@ static void update_report(struct normaliser *n)
 		return;
 	n->report.malformed = recode_malformed(n->recode);
 	n->report.lost = recode_lost(n->recode);
-	n->report.led = recode_led(n->recode);
+	n->report.led = repair_led(recode_repair(n->recode));
 	n->report.others = recode_others(n->recode);
-	memcpy(n->report.repairs, recode_repairs(n->recode), sizeof(n->report.repairs));
+	memcpy(n->report.repairs, repair_counts(recode_repair(n->recode)), sizeof(n->report.repairs));
 }
 
 static int stop(struct normaliser *n, int rc)
@@ -485,12 +485,12 @@ void normaliser_leave_end(struct normaliser *n)
 {
 	n->options.repairs &= ~(unsigned)REPAIR_END;
 	if (n->recode)
-		recode_leave_end(n->recode);
+		repair_leave_end(recode_repair(n->recode));
 }
 
 bool normaliser_is_over(const struct normaliser *n)
 {
-	return n->recode && recode_is_over(n->recode);
+	return n->recode && repair_is_over(recode_repair(n->recode));
 }
 
 const struct verdict *normaliser_verdict(const struct normaliser *n)

@@ -35,12 +35,12 @@ struct normalise_options {
 	bool unpacked;
 	const char *content_language;       /* borrowed likewise; NULL: there is no such field */
 	size_t content_language_len;
-	size_t sniff_bytes;                 /* size of the window; 0: NORMALISE_SNIFF_BYTES */
-	bool patient;                       /* nothing is written before the window is full, or the body ends */
-	unsigned repairs;                   /* REPAIR_* bits */
-	const char *base;                   /* the URL of the body, borrowed likewise; NULL: it has none */
-	/* what URLs of enclosures and images are led through (repair_set_gateway()), borrowed likewise; NULL: they
-	 * stay as they are */
+	size_t sniff_bytes;                 /* Size of the window; 0: NORMALISE_SNIFF_BYTES. */
+	bool patient;                       /* Nothing is written before the window is full, or the body ends. */
+	unsigned repairs;                   /* REPAIR_* bits. */
+	const char *base;                   /* The URL of the body, borrowed likewise; NULL: it has none. */
+	/* The gateway of URLs of enclosures and images (repair_set_gateway()), borrowed likewise; NULL: they
+	 * stay as they are. */
 	const char *gateway;
 	enum normalise_characters characters;
 	enum normalise_output output;

@@ -107,7 +107,6 @@ static int recode_decode(struct recode *r, const uint8_t *in, size_t len)
 }
 
 /* The offset behind the next ASCII byte, where the decoder holds no part of a character; len: there is none. */
-
 static size_t past_ascii(const uint8_t *in, size_t len)
 {
 	for (size_t i = 0; i < len; i++)
@@ -162,24 +161,9 @@ int recode_finish(struct recode *r)
 	return rc ? rc : repair_finish(r->repair);
 }
 
-void recode_set_base(struct recode *r, const char *url)
+struct repair *recode_repair(const struct recode *r)
 {
-	repair_set_base(r->repair, url);
-}
-
-void recode_set_gateway(struct recode *r, const char *url)
-{
-	repair_set_gateway(r->repair, url);
-}
-
-void recode_leave_end(struct recode *r)
-{
-	repair_leave_end(r->repair);
-}
-
-bool recode_is_over(const struct recode *r)
-{
-	return repair_is_over(r->repair);
+	return r->repair;
 }
 
 uint64_t recode_malformed(const struct recode *r)
@@ -195,14 +179,4 @@ uint64_t recode_others(const struct recode *r)
 uint64_t recode_lost(const struct recode *r)
 {
 	return r->ascii ? ascii_lost(r->ascii) : 0;
-}
-
-uint64_t recode_led(const struct recode *r)
-{
-	return repair_led(r->repair);
-}
-
-const uint64_t *recode_repairs(const struct recode *r)
-{
-	return repair_counts(r->repair);
 }

@@ -18,8 +18,6 @@ struct recode;
 struct recode *recode_new(enum charset, unsigned decoder_flags, unsigned repairs, bool to_ascii, struct sink,
     struct spares *spares);
 void recode_free(struct recode **);
-void recode_set_base(struct recode *, const char *url);             /* as repair_set_base() */
-void recode_set_gateway(struct recode *, const char *url);          /* as repair_set_gateway() */
 /* Changes the charset of the bytes to come; before it only recode_text() may have been called. -1: as for
  * recode_new(). */
 int recode_change(struct recode *, enum charset, unsigned decoder_flags) __attribute__((warn_unused_result));
@@ -32,13 +30,11 @@ int recode_feed(struct recode *, const uint8_t *, size_t len) __attribute__((war
  * is UTF-8, all of a body that is well-formed. */
 int recode_text(struct recode *, const uint8_t *, size_t len) __attribute__((warn_unused_result));
 int recode_finish(struct recode *) __attribute__((warn_unused_result));
-void recode_leave_end(struct recode *);                             /* as repair_leave_end() */
-bool recode_is_over(const struct recode *);                        /* as repair_is_over() */
 
+/* The repairs of the chain, so that a caller can set them and read their counts. */
+struct repair *recode_repair(const struct recode *);
 uint64_t recode_malformed(const struct recode *);
 uint64_t recode_others(const struct recode *);                      /* as mixed_others() */
 uint64_t recode_lost(const struct recode *);                        /* characters written as "_" in US-ASCII */
-uint64_t recode_led(const struct recode *);                         /* as repair_led() */
-const uint64_t *recode_repairs(const struct recode *);
 
 #endif

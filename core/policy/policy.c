@@ -77,9 +77,7 @@ const char *policy_summary(enum policy policy)
 
 int policy_lookup(const char *name, size_t len)
 {
-	int i;
-
-	for (i = 0; i < POLICY_COUNT; i++)
+	for (int i = 0; i < POLICY_COUNT; i++)
 		if (strlen(texts[i].name) == len && memcmp(texts[i].name, name, len) == 0)
 			return i;
 	return -1;
@@ -100,13 +98,12 @@ const char *verdict_outcome_name(enum verdict_outcome outcome)
 	return outcome_names[outcome];
 }
 
-/* Appends KEY VALUE, as much of it as there is room for, and nothing where there is no value. Returns where the text
- * ends. */
+/* Appends KEY VALUE, as much of it as there is room for, and nothing without a value. Returns where the text ends. */
 static size_t policy_append(char *buf, size_t cap, size_t at, const char *key, const char *value)
 {
 	const char *const parts[] = { key, value };
 
-	for (size_t i = 0; value != NULL && i < 2; i++)
+	for (size_t i = 0; value && i < 2; i++)
 		for (const char *s = parts[i]; *s && at < cap - 1; s++)
 			buf[at++] = *s;
 	buf[at] = '\0';
@@ -125,11 +122,11 @@ size_t verdict_rule(const struct verdict *v, char *buf, size_t cap)
 	return policy_append(buf, cap, n, ":", v->path);
 }
 
-/* A name that starts with a digit (8859_1, 866, rules of 4suite) is no token by RFC 9651 section 3.3.4, so it is
+/* A name that starts with a digit (8859_1, 866, rules of 4suite) is not a token by RFC 9651 section 3.3.4, so it is
  * written as a String. */
 static size_t append_name(char *buf, size_t cap, size_t at, const char *key, const char *name)
 {
-	if (name == NULL || name[0] < '0' || name[0] > '9')
+	if (!name || name[0] < '0' || name[0] > '9')
 		return policy_append(buf, cap, at, key, name);
 	at = policy_append(buf, cap, at, key, "\"");
 	at = policy_append(buf, cap, at, name, "");

@@ -49,9 +49,9 @@ struct verdict {
 	char path[48];              /* published numbers joined by "/", then overruling steps: "2.0/1.2", "2.5/bom" */
 	/* what the body is decoded as, byte order resolved; CS_NONE with VERDICT_ERROR/NONE */
 	enum charset charset;
-	bool literal;               /* published policies: by the codes of the set the label names (charset.h) */
-	/* the name that `charset=` prints: the label's own (published policies) or the canonical one (auto; its
-	 * us-ascii is decoded as windows-1252); static storage; NULL: none */
+	bool literal;               /* Published policies: by the codes of the set the label names (charset.h). */
+	/* The name that `charset=` prints: the label's own (published policies) or the canonical one (auto; its
+	 * us-ascii is decoded as windows-1252); static storage; NULL: none. */
 	const char *named;
 	/* VERR_UNKNOWN_CHARSET: the label as it was written. These are a peer's bytes: `check` shows them escaped, and
 	 * they never go into a header */
@@ -67,20 +67,20 @@ struct verdict {
 	 * was decided (nodes.h); CS_NONE and 0: none was */
 	enum charset also;
 	size_t mixed;
-	int says_utf_8;             /* auto: what labels say for UTF-8, where none says otherwise (nodes.h) */
-	bool feed;                  /* the body is a feed by its own markup (sniff_is_feed()), whatever its type says */
-	/* the body is XML of another kind than feeds: decoded, its media type stays (normalise/document.h) */
+	int says_utf_8;             /* `auto`: what labels say for UTF-8, where none says otherwise (nodes.h). */
+	bool feed;                  /* The body is a feed by its own markup, whatever its type (sniff_is_feed()). */
+	/* The body is XML of another kind than feeds: decoded, its media type stays (normalise/document.h). */
 	bool keeps_type;
 	/* rome-strict, rome-lenient: a UCS-4 or EBCDIC body, for which the published name can only be wrong */
 	bool extended;
-	/* With VERDICT_ERROR: why there is no charset. Beside a charset it only informs: the published text reports the
-	 * fault and says how to go on (appendix-f), so the body is decoded and on-error does not apply. */
+	/* With VERDICT_ERROR: why a charset is missing. Beside a charset it only informs: the published text reports
+	 * the fault and says how to go on (appendix-f), so the body is decoded and on-error does not apply. */
 	enum verdict_error error;
 	enum verdict_reason reason;
 	enum verdict_outcome outcome;
 };
 
-/* -1: there is no verdict, because memory or descriptors were missing for a question of the policy about the bytes. */
+/* -1: without a verdict, because memory or descriptors were missing for a question of the policy about the bytes. */
 int policy_decide(enum policy, const struct evidence *, struct verdict *) __attribute__((warn_unused_result));
 /* A verdict that leaves the body alone. */
 void verdict_untouched(struct verdict *, enum policy, enum verdict_reason);

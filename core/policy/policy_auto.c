@@ -17,10 +17,10 @@
 
 /* What labels weigh against the text. */
 enum {
-	LABEL = 20 * LANGUAGE_NAT,      /* one that somebody chose; a mark of UTF-8 */
-	THOUGHTLESS = 4 * LANGUAGE_NAT, /* one that servers and templates write without looking (charset.h) */
-	UTF_8_LABEL = 8 * LANGUAGE_NAT, /* utf-8, for text that is not well-formed */
-	/* another charset, for text that is: one label, and two that agree */
+	LABEL = 20 * LANGUAGE_NAT,      /* One that somebody chose; a mark of UTF-8. */
+	THOUGHTLESS = 4 * LANGUAGE_NAT, /* One that servers and templates write without looking (charset.h). */
+	UTF_8_LABEL = 8 * LANGUAGE_NAT, /* utf-8, for text that is not well-formed. */
+	/* Another charset, for text that is: one label, and two that agree. */
 	OVER_UTF_8 = LANGUAGE_NAT / 2, BOTH_OVER_UTF_8 = 8 * LANGUAGE_NAT
 };
 
@@ -41,8 +41,8 @@ static const struct charset_label *auto_declared(const struct evidence *e)
 	struct decoder_trial t;
 	bool reads;
 
-	if (e->XMLEnc.label == NULL || e->hidden_enc.label == NULL)
-		return e->XMLEnc.label != NULL ? e->XMLEnc.label : e->hidden_enc.label;
+	if (!e->XMLEnc.label || !e->hidden_enc.label)
+		return e->XMLEnc.label ? e->XMLEnc.label : e->hidden_enc.label;
 	reads = e->XMLEnc.label->charset == CS_UTF_8 ? e->utf8.valid : policy_accepts(e, e->XMLEnc.label->charset, &t);
 	return reads ? e->XMLEnc.label : e->hidden_enc.label;
 }
@@ -83,7 +83,7 @@ static struct candidate by_family(const struct evidence *e)
 
 	if (!is_wide(e->loose.family) && e->loose.family != FAMILY_EBCDIC)
 		return none;
-	if (e->loose.family == FAMILY_EBCDIC && decl != NULL && family_of(decl->charset) == FAMILY_EBCDIC)
+	if (e->loose.family == FAMILY_EBCDIC && decl && family_of(decl->charset) == FAMILY_EBCDIC)
 		c.charset = decl->charset;
 	return c;
 }
@@ -93,7 +93,7 @@ static bool is_legacy_label(const struct charset_label *l, const struct evidence
 {
 	struct decoder_trial t;
 
-	return l != NULL && l->charset != CS_UTF_8 && family_of(l->charset) == FAMILY_ASCII &&
+	return l && l->charset != CS_UTF_8 && family_of(l->charset) == FAMILY_ASCII &&
 	    policy_accepts(e, l->charset, &t);
 }
 
@@ -102,8 +102,8 @@ static bool is_said_otherwise(const struct evidence *e)
 {
 	const struct charset_label *decl = auto_declared(e), *header = e->CTEnc.label;
 
-	return (decl == NULL || is_legacy_label(decl, e)) && (header == NULL || is_legacy_label(header, e)) &&
-	    (decl != NULL || header != NULL);
+	return (!decl || is_legacy_label(decl, e)) && (!header || is_legacy_label(header, e)) &&
+	    (decl || header);
 }
 
 /* A sign behind a capital may look like one character of UTF-8. Under labels that agree on another charset the text is
@@ -129,7 +129,7 @@ static struct candidate auto_judge(const char *no, enum charset cs, const struct
 
 static struct candidate judge_label(const char *no, const struct charset_label *l, const struct evidence *e)
 {
-	return auto_judge(no, l == NULL ? CS_NONE : l->charset, e);
+	return auto_judge(no, l ? l->charset : CS_NONE, e);
 }
 
 /* Whether text has ESC "$" or ESC "(", by which ISO-2022 designates its sets (RFC 1468). */
@@ -137,7 +137,7 @@ static bool has_designation(const uint8_t *text, size_t len)
 {
 	const uint8_t *end = text + len, *escape;
 
-	while ((escape = memchr(text, 0x1B, (size_t)(end - text))) != NULL) {
+	while ((escape = memchr(text, 0x1B, (size_t)(end - text)))) {
 		if (end - escape > 1 && (escape[1] == '$' || escape[1] == '('))
 			return true;
 		text = escape + 1;
@@ -152,17 +152,17 @@ static bool has_designation(const uint8_t *text, size_t len)
 static struct candidate by_escapes(const struct evidence *e)
 {
 	const struct charset_label *decl = auto_declared(e), *header = e->CTEnc.label;
-	const enum charset declared = decl == NULL ? CS_NONE : decl->charset, order[] = {
-		declared, header == NULL ? CS_NONE : header->charset, CS_ISO_2022_JP, CS_ISO_2022_JP_2, CS_ISO_2022_KR
+	const enum charset declared = decl ? decl->charset : CS_NONE, order[] = {
+		declared, header ? header->charset : CS_NONE, CS_ISO_2022_JP, CS_ISO_2022_JP_2, CS_ISO_2022_KR
 	};
 	enum charset proved = CS_NONE;
 	struct decoder_trial t = { 0 };
-	size_t i, len, most = 0;
+	size_t len, most = 0;
 	const uint8_t *text = policy_text(e, &len);
 
 	if (!e->utf8.ascii || !has_designation(text, len))
 		return none;
-	for (i = 0; i < sizeof order / sizeof order[0] && (proved == CS_NONE || !t.accepts); i++) {
+	for (size_t i = 0; i < sizeof order / sizeof order[0] && (proved == CS_NONE || !t.accepts); i++) {
 		if (family_of(order[i]) != FAMILY_STATEFUL)
 			continue;
 		policy_accepts(e, order[i], &t);
@@ -193,9 +193,8 @@ static struct candidate by_signs(struct candidate decl, struct candidate http, c
 {
 	const struct candidate order[] = { decl, http };
 	bool chosen = is_chosen(decl) || is_chosen(http);
-	size_t i;
 
-	for (i = 0; i < 2; i++)
+	for (size_t i = 0; i < 2; i++)
 		if (is_label(order[i]) && is_chosen(order[i]) == chosen && policy_has_signs_only(e, order[i].charset))
 			return order[i];
 	return none;
@@ -247,14 +246,6 @@ struct labels {
 	size_t n;
 };
 
-static void judge_labels(struct labels *l, const struct evidence *e)
-{
-	l->decl = judge_label("decl", auto_declared(e), e);
-	l->http = judge_label("http", e->CTEnc.label, e);
-	l->n = propose(l->proposals, 0, l->decl);
-	l->n = propose(l->proposals, l->n, l->http);
-}
-
 /* Weighs the labels that decode the text, and all that feeds without a label may be in, by the text. */
 static struct candidate by_text(const struct evidence *e, const struct labels *l, struct verdict *v)
 {
@@ -274,14 +265,14 @@ static struct candidate by_text(const struct evidence *e, const struct labels *l
 
 static int weight_of(const struct charset_label *label)
 {
-	return label != NULL && label->charset == CS_UTF_8 ? UTF_8_LABEL : 0;
+	return label && label->charset == CS_UTF_8 ? UTF_8_LABEL : 0;
 }
 
 /* What labels say for UTF-8, where none says otherwise. */
 static int says_utf_8(const struct evidence *e)
 {
 	const struct charset_label *decl = auto_declared(e), *header = e->CTEnc.label;
-	bool other = (decl != NULL && decl->charset != CS_UTF_8) || (header != NULL && header->charset != CS_UTF_8);
+	bool other = (decl && decl->charset != CS_UTF_8) || (header && header->charset != CS_UTF_8);
 
 	return other ? 0 : weight_of(decl) + weight_of(header);
 }
@@ -290,14 +281,13 @@ static int says_utf_8(const struct evidence *e)
 static int64_t lead_of_labels(const struct evidence *e, const struct labels *l, enum charset whole)
 {
 	int64_t lead = weight_of(auto_declared(e)) + weight_of(e->CTEnc.label) + (e->BOMEnc == CS_UTF_8 ? LABEL : 0);
-	size_t i;
 
 	/* Text that is well-formed to its end is seldom UTF-8 by accident, whoever chose the label. */
 	if (e->utf8.proven && l->decl.charset == whole && l->http.charset == whole)
 		return lead - BOTH_OVER_UTF_8;
 	if (e->utf8.proven)
 		return lead - (l->decl.charset == whole || l->http.charset == whole ? OVER_UTF_8 : 0);
-	for (i = 0; i < l->n; i++)
+	for (size_t i = 0; i < l->n; i++)
 		lead -= l->proposals[i].charset == whole ? l->proposals[i].weight : 0;
 	return lead;
 }
@@ -316,35 +306,28 @@ static void find_also(const struct evidence *e, const struct labels *l, struct n
 	v->mixed = nodes->others;
 }
 
-/* Whether there is any UTF-8, or may be behind the window, because the labels say so. */
-static bool has_utf_8(const struct evidence *e, const struct nodes *nodes)
-{
-	return nodes->utf_8 > 0 || (!e->complete && says_utf_8(e) > 0);
-}
-
-static const char *step_of(const struct evidence *e, const struct nodes *nodes)
-{
-	if (e->BOMEnc == CS_UTF_8)
-		return "bom";
-	return nodes->others > 0 ? "mixed" : "utf8";
-}
-
 /* Text that is not UTF-8 to its end is UTF-8 all the same where it is likelier with nodes of UTF-8 than as a whole in
  * the charset that is the best otherwise. */
 static struct candidate weigh_all(const struct evidence *e, struct verdict *v)
 {
+	struct labels labels = { .decl = judge_label("decl", auto_declared(e), e),
+		.http = judge_label("http", e->CTEnc.label, e) };
 	struct candidate whole;
-	struct labels labels;
 	struct nodes nodes;
 
-	judge_labels(&labels, e);
+	labels.n = propose(labels.proposals, 0, labels.decl);
+	labels.n = propose(labels.proposals, labels.n, labels.http);
 	whole = by_text(e, &labels, v);
 	policy_nodes(e, &nodes, whole.charset, says_utf_8(e));
-	if (!has_utf_8(e, &nodes) || nodes.lead + lead_of_labels(e, &labels, whole.charset) <= 0)
+	/* There has to be UTF-8, or labels promise some behind the window. */
+	if (nodes.utf_8 == 0 && (e->complete || says_utf_8(e) <= 0))
+		return whole;
+	if (nodes.lead + lead_of_labels(e, &labels, whole.charset) <= 0)
 		return whole;
 	v->next = CS_NONE;
 	find_also(e, &labels, &nodes, v);
-	return (struct candidate){ .no = step_of(e, &nodes), .charset = CS_UTF_8 };
+	return (struct candidate){ .no = e->BOMEnc == CS_UTF_8 ? "bom" : nodes.others > 0 ? "mixed" : "utf8",
+		.charset = CS_UTF_8 };
 }
 
 /* Whether the published verdict stands because the text is all ASCII: such text decides nothing, as long as the
@@ -361,7 +344,6 @@ void policy_auto(const struct evidence *e, struct verdict *v)
 	static struct candidate (*const steps[])(const struct evidence *) = { by_bom, by_family, by_utf8, by_escapes };
 	struct candidate c = none;
 	const char *published;
-	size_t i;
 
 	if (e->forced != CS_NONE) {
 		verdict_step(v, "external");
@@ -370,9 +352,9 @@ void policy_auto(const struct evidence *e, struct verdict *v)
 	}
 	rome_lenient_order(v, e, true);
 	published = v->named;
-	for (i = 0; c.no == NULL && i < sizeof steps / sizeof steps[0]; i++)
+	for (size_t i = 0; !c.no && i < sizeof steps / sizeof steps[0]; i++)
 		c = steps[i](e);
-	if (c.no == NULL)
+	if (!c.no)
 		c = stands(v, e) ? (struct candidate){ .charset = v->charset } : weigh_all(e, v);
 	if (v->kind != VERDICT_CHARSET || v->charset != c.charset) {
 		v->was = v->named;
@@ -380,6 +362,6 @@ void policy_auto(const struct evidence *e, struct verdict *v)
 	}
 	verdict_take_charset(v, c.charset);
 	v->says_utf_8 = says_utf_8(e);
-	if (c.no == NULL && charset_lookup(published, strlen(published))->ascii)
+	if (!c.no && charset_lookup(published, strlen(published))->ascii)
 		v->named = "us-ascii";          /* right for these bytes; they are only decoded as its superset */
 }

@@ -31,28 +31,24 @@ bool policy_accepts(const struct evidence *e, enum charset cs, struct decoder_tr
 	return false;
 }
 
-/* ISO-2022 text is all ASCII bytes, with escape sequences that designate sets: ESC "$" ")" "C" at the start of a line
- * for ISO-2022-KR (RFC 1557), others for ISO-2022-JP (RFC 1468). */
-static enum charset guess_escapes(const uint8_t *text, size_t len)
-{
-	static const char korean[] = "\x1B$)C";
-
-	return memmem(text, len, korean, sizeof korean - 1) != NULL ? CS_ISO_2022_KR : CS_ISO_2022_JP;
-}
-
 enum charset policy_guess(const struct evidence *e)
 {
+	static const char korean[] = "\x1B$)C";
 	struct detection d;
 	struct decoder_trial t;
-	size_t len, i;
+	size_t len;
 	const uint8_t *text = policy_text(e, &len);
 
+	/* ISO-2022 text is all ASCII bytes, with escape sequences that designate sets: ESC "$" ")" "C" at the start of
+	 * a line for ISO-2022-KR (RFC 1557), others for ISO-2022-JP (RFC 1468). */
+	if (e->utf8.ascii && memmem(text, len, korean, sizeof korean - 1))
+		return CS_ISO_2022_KR;
 	if (e->utf8.ascii)
-		return memchr(text, ESCAPE, len) != NULL ? guess_escapes(text, len) : CS_NONE;
+		return memchr(text, ESCAPE, len) ? CS_ISO_2022_JP : CS_NONE;
 	if (e->utf8.valid)
 		return CS_UTF_8;
 	policy_weigh(e, NULL, 0, &d);
-	for (i = 0; i < d.n && d.is_text; i++)
+	for (size_t i = 0; i < d.n && d.is_text; i++)
 		if (policy_accepts(e, d.readings[i].charset, &t))
 			return d.readings[i].charset;
 	return CS_NONE;
@@ -94,9 +90,9 @@ bool policy_has_signs_only(const struct evidence *e, enum charset cs)
 {
 	size_t len;
 	const uint8_t *text = policy_text(e, &len);
-	int only = detector_has_signs_only(cs, text, len);
+	bool only;
 
-	if (only < 0)
+	if (detector_signs_only(&only, cs, text, len) != 0)
 		note(e, errno);
-	return only > 0;
+	return only;
 }

@@ -18,7 +18,7 @@ void policy_weigh(const struct evidence *, const struct proposal *, size_t n, st
 /* As nodes_read() and nodes_charset(), with the evidence's hints. If memory is missing, the result is empty. */
 void policy_nodes(const struct evidence *, struct nodes *, enum charset whole, int says_utf_8);
 enum charset policy_weigh_nodes(const struct evidence *, const struct nodes *, const struct proposal *, size_t n);
-/* As detector_has_signs_only(). */
+/* As detector_signs_only(). */
 bool policy_has_signs_only(const struct evidence *, enum charset);
 
 #endif

@@ -7,7 +7,7 @@
 #include "core/policy/policy_bytes.h"
 #include "core/policy/policy_words.h"
 
-/* What the words of auto's path mean; those of ROME are in it. */
+/* The meanings of the words of auto's path, with those of ROME. */
 static void split_path(struct policy_explanation *x)
 {
 	const char *at = x->verdict.path;
@@ -52,10 +52,10 @@ static void find_first(struct policy_explanation *x, const struct evidence *e)
 	struct decoder_trial t;
 	size_t i;
 
-	for (i = 0; i < d->n && x->first == NULL; i++)
+	for (i = 0; i < d->n && !x->first; i++)
 		if (policy_accepts(e, d->readings[i].charset, &t))
 			x->first = &d->readings[i];
-	if (x->first == NULL || i == d->n)
+	if (!x->first || i == d->n)
 		return;
 	x->next = &d->readings[i];
 	x->margin = x->next->cost - x->first->cost;
@@ -65,9 +65,9 @@ static void try_readings(struct policy_explanation *x, const struct evidence *e)
 {
 	const struct traced *readings = x->trace.readings;
 	struct decoder_trial t;
-	size_t i, k;
+	size_t k;
 
-	for (i = 0; i < x->trace.n; i++) {
+	for (size_t i = 0; i < x->trace.n; i++) {
 		for (k = 0; readings[k].reading.charset != readings[i].reading.charset; k++)
 			continue;
 		x->decodes[i] = k < i ? x->decodes[k] : policy_accepts(e, readings[i].reading.charset, &t);

@@ -20,15 +20,15 @@ struct policy_explanation {
 	struct explained_step steps[EXPLAINED_STEPS];
 	size_t n_steps;
 	struct hints hints;
-	const char *unweighed;              /* why the text was not weighed; NULL: it was */
-	struct detector_trace trace;        /* of what was weighed */
-	bool decodes[DETECTOR_TRACED];      /* whether the charset of each of its readings decodes all held bytes */
+	const char *unweighed;              /* Why the text was not weighed; NULL: it was. */
+	struct detector_trace trace;        /* Of what was weighed. */
+	bool decodes[DETECTOR_TRACED];      /* Whether the charset of each of its readings decodes all held bytes. */
 	/* The first reading of trace.found that decodes them, and the one behind it; NULL: there is none. The first is
 	 * the verdict's, unless it is too unlikely to be a text at all. */
 	const struct reading *first, *next;
-	int margin;                         /* what next costs more, in LANGUAGE_NAT-ths of a nat; 0 without next */
-	/* the bytes in which two readings differ were weighed by themselves, and another charset than that of the
-	 * sample's cheapest reading came first */
+	int margin;                         /* What next costs more, in LANGUAGE_NAT-ths of a nat; 0 without next. */
+	/* The bytes in which two readings differ were weighed by themselves, and another charset than that of the
+	 * sample's cheapest reading came first. */
 	bool settled;
 };
 

@@ -22,7 +22,7 @@ static const struct rule first_rules[] = {
 
 static enum charset feedparser_declared(const struct evidence *e)
 {
-	return e->XMLEnc.label == NULL ? CS_NONE : charset_in_order(e->XMLEnc.label->charset, e);
+	return e->XMLEnc.label ? charset_in_order(e->XMLEnc.label->charset, e) : CS_NONE;
 }
 
 /* The charset of a mark, or of a family of Appendix F that needs no declaration. */
@@ -63,9 +63,7 @@ static const struct {
  * end without an answer. */
 static bool has_hole(const struct evidence *e)
 {
-	size_t i;
-
-	for (i = e->bom_len; i < e->len; i++)
+	for (size_t i = e->bom_len; i < e->len; i++)
 		if (e->bytes[i] == 0x81 || e->bytes[i] == 0x8D || e->bytes[i] == 0x8F || e->bytes[i] == 0x90 ||
 		    e->bytes[i] == 0x9D)
 			return true;
@@ -93,7 +91,6 @@ void policy_feedparser(const struct evidence *e, struct verdict *v)
 	const struct rule *first;
 	struct rule_view view;
 	enum charset cs;
-	size_t i;
 
 	rule_view_full(&view, e);
 	first = rule_first(first_rules, &view);
@@ -103,14 +100,14 @@ void policy_feedparser(const struct evidence *e, struct verdict *v)
 	}
 	rule_apply(v, first, &view);
 	/* Feed Parser's code reads this label, and no similar one, as gb18030. */
-	if (v->named != NULL && strcmp(v->named, "gb2312") == 0)
+	if (v->named && strcmp(v->named, "gb2312") == 0)
 		v->literal = false;
 	if (first_decodes(v, e))
 		return;
 	v->path[0] = '\0';
 	v->outcome = OUTCOME_OVERRIDE;
 	verdict_step(v, "override");
-	for (i = 0; i < sizeof retries / sizeof retries[0]; i++) {
+	for (size_t i = 0; i < sizeof retries / sizeof retries[0]; i++) {
 		cs = retries[i].candidate(e);
 		if (cs == CS_NONE || !decodes(cs, e) || (cs == CS_WINDOWS_1252 && has_hole(e)))
 			continue;

@@ -1,8 +1,8 @@
 /* Owns the extension of ROME's raw algorithm to UCS-4 and EBCDIC, where its page says "to handle other encodings (i.e.
  * USC-4 or EBCDIC encoding families) the algorithm should be extended here": after [1.2] for families without a mark,
  * after [1.7] for marks. It is a table of its own, so that the published ones stay as published.
- * Must not know: the published rows. `auto` reports these rows. rome-strict and rome-lenient report the published rule,
- * take from here the charset for decoding, and keep as `was` the name that the rule gave, which for such bodies can
+ * Must not know: the published rows. `auto` reports these rows. rome-strict and rome-lenient report the published rule
+ * and take the charset for decoding from here. They keep the name that the rule gave as `was`; for such bodies it can
  * only be wrong. */
 #include "core/policy/policy_rome.h"
 

@@ -1,5 +1,5 @@
 /* Owns policy rome-lenient: "Default Lenient Behavior" of ROME's page "XML Charset Encoding Detection in Rome", in its
- * order. (ROME's code takes XMLEnc before anything strict; the page does not, and the page is the policy.)
+ * order. ROME's code takes XMLEnc before anything strict; the page does not, and the page is the policy.
  * Must not know: the strict tables' rows.
  * Invariant: an unknown charset name stays an error, as published: this order recovers from errors of rules, not from
  * unknown names. */

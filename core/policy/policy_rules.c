@@ -40,9 +40,8 @@ static unsigned name_set(const char *text)
 		{ "", V_NULL }, { "UTF-8", V_UTF_8 }, { "UTF-16BE", V_UTF_16BE }, { "UTF-16LE", V_UTF_16LE },
 		{ "UTF-16", V_UTF_16 },
 	};
-	size_t i;
 
-	for (i = 0; i < sizeof names / sizeof names[0]; i++)
+	for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
 		if (strcasecmp(text, names[i].name) == 0)
 			return names[i].set;
 	return V_OTHER;
@@ -53,7 +52,7 @@ static unsigned fit_set(const struct evidence_label *l, enum charset carrier)
 {
 	enum charset cs;
 
-	if (l->label == NULL || carrier == CS_NONE)
+	if (!l->label || carrier == CS_NONE)
 		return 0;
 	cs = l->label->charset;
 	switch (charset_info(carrier)->family) {
@@ -85,7 +84,7 @@ void rule_view_full(struct rule_view *v, const struct evidence *e)
 	v->XMLGuessEnc = charset_set(v->guess);
 	v->XMLEnc = name_set(e->XMLEnc.text);
 	if (v->bom == CS_UTF_8)
-		v->XMLEnc |= e->XMLEnc.label == NULL ? 0 : e->XMLEnc.label->charset == CS_UTF_8 ? V_FITS : V_CLASHES;
+		v->XMLEnc |= !e->XMLEnc.label ? 0 : e->XMLEnc.label->charset == CS_UTF_8 ? V_FITS : V_CLASHES;
 	else
 		v->XMLEnc |= fit_set(&e->XMLEnc, v->bom != CS_NONE ? v->bom : v->guess);
 }
@@ -119,11 +118,10 @@ const struct rule *rule_first(const struct rule *r, const struct rule_view *v)
 enum charset charset_in_order(enum charset cs, const struct evidence *e)
 {
 	const enum charset shown[] = { e->BOMEnc, e->guess.charset, e->loose.charset };
-	size_t i;
 
 	if (cs != CS_UTF_16 && cs != CS_UTF_32)
 		return cs;
-	for (i = 0; i < sizeof shown / sizeof shown[0]; i++)
+	for (size_t i = 0; i < sizeof shown / sizeof shown[0]; i++)
 		if (shown[i] != CS_NONE && charset_info(shown[i])->family == charset_info(cs)->family)
 			return shown[i];
 	return cs;
@@ -168,7 +166,7 @@ static void take_known(struct verdict *v, const struct charset_label *label, con
 /* Takes a label that was written in the response, known or not (VERR_UNKNOWN_CHARSET). */
 static void take_label(struct verdict *v, const struct evidence_label *l, const struct evidence *e)
 {
-	if (l->label != NULL) {
+	if (l->label) {
 		take_known(v, l->label, e);
 		return;
 	}
@@ -191,7 +189,7 @@ static const struct charset_label *own(const char *text)
 {
 	const struct charset_label *label = charset_lookup(text, strlen(text));
 
-	assert(label != NULL);
+	assert(label);
 	return label;
 }
 
@@ -224,7 +222,7 @@ const struct rule *rule_run(struct verdict *v, const struct rule *table, const s
 	rule_apply(v, r, view);
 	if (r->take != TAKE_ENTITY)
 		return r;
-	assert(entity != NULL);
+	assert(entity);
 	r = rule_first(entity, view);
 	rule_apply(v, r, view);
 	return r;

@@ -32,11 +32,11 @@ struct ascii {
 	enum ascii_mode mode, outer;    /* outer: the mode after the end of a comment, an instruction or a literal */
 	char open[9];                   /* ASCII_OPEN: the text behind "<" */
 	size_t open_len;
-	char last[2];                   /* the two bytes before, in modes that end with two or three bytes */
-	char quote;                     /* ASCII_VALUE: the quote that ends it */
-	bool in_doctype, subset;        /* between "<!DOCTYPE" and its ">"; between its "[" and "]" */
-	uint32_t cp;                    /* code point, so far, of a character that is not complete */
-	unsigned missing;               /* the bytes it still needs */
+	char last[2];                   /* The two bytes before, in modes that end with two or three bytes. */
+	char quote;                     /* ASCII_VALUE: the quote that ends it. */
+	bool in_doctype, subset;        /* Between "<!DOCTYPE" and its ">"; between its "[" and "]". */
+	uint32_t cp;                    /* Code point, so far, of a character that is not complete. */
+	unsigned missing;               /* The bytes it still needs. */
 	uint64_t lost;
 };
 

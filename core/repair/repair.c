@@ -19,10 +19,10 @@
 #include "core/repair/repair_prolog.h"
 
 enum {
-	PROLOG_LOOK_FIRST = 256,        /* text held before the first look; doubled while there is no answer */
-	PROLOG_HOLD_MAX = 65536,        /* a document that has not started by then has no prolog to repair */
-	DECLARATION_MAX = 128,          /* the longest that is written */
-	TIMES_UNDONE = 2                /* text encoded twice, and what is seen of it encoded three times */
+	PROLOG_LOOK_FIRST = 256,        /* Text held before the first look; doubled until there is an answer. */
+	PROLOG_HOLD_MAX = 65536,        /* A document that has not started by then has no prolog to repair. */
+	DECLARATION_MAX = 128,          /* The longest that is written. */
+	TIMES_UNDONE = 2                /* Text encoded twice, and what is seen of it encoded three times. */
 };
 
 /* The repairs that go by XML 1.0's grammar: in XML 1.1 other characters are white space. */

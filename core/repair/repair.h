@@ -1,8 +1,8 @@
 /* Owns the repairs that make decoded UTF-8 text acceptable to an XML parser.
  * Must not know: encodings, HTTP. It reads markup and never means: nothing of a document is guessed.
- * Invariant: valid UTF-8 in, valid UTF-8 out; bytes that need no repair are not changed, and by REPAIR_ALL nothing of a
- * well-formed document from its root on is (REPAIR_GATEWAY changes URLs, and it stays well-formed); the result does not
- * depend on how the input was cut; memory is bounded.
+ * Invariant: valid UTF-8 in, valid UTF-8 out. Bytes that need no repair are not changed. REPAIR_ALL changes nothing of
+ * a well-formed document from its root on; REPAIR_GATEWAY changes URLs, and the document stays well-formed. The result
+ * does not depend on how the input was cut; memory is bounded.
  * Source: XML 1.0 [2] Char, [23]-[32] prolog, [14]-[16], [20], [39]-[44], [66]-[68]. */
 #ifndef UTFEED_CORE_REPAIR_REPAIR_H
 #define UTFEED_CORE_REPAIR_REPAIR_H
@@ -44,7 +44,7 @@ enum repair_flags {
 	REPAIR_XML_1_1 = 1 << 14,
 	/* no repair, but how two of them are made: C0 controls become U+FFFD, too, instead of being dropped */
 	REPAIR_REPLACE_CONTROLS = 1 << 15,
-	/* no repair: URLs of enclosures and images are led through a gateway (repair_set_gateway()) */
+	/* not a repair: URLs of enclosures and images lead through a gateway (repair_set_gateway()) */
 	REPAIR_GATEWAY = 1 << 16
 };
 enum repair_index {
@@ -62,9 +62,9 @@ struct sink {
 
 struct repair;
 struct spares;
-/* ebcdic: the body came from an EBCDIC page (line ends). encoding: the name that a declaration must have, borrowed; a
- * declaration with that name in any case of letters stays as it is. spares: borrowed; NULL: none. NULL: out of
- * memory. */
+/* ebcdic: the body came from an EBCDIC page (line ends). encoding: the name that a declaration must have, borrowed. A
+ * declaration with that name in any case of letters stays as it is. "spares": borrowed; NULL: none. Returns NULL if
+ * memory is short. */
 struct repair *repair_new(unsigned flags, int ebcdic, const char *encoding, struct sink, struct spares *spares);
 void repair_free(struct repair **);
 /* What REPAIR_BASE puts in, borrowed; without it, it does nothing. Before the first text. */
@@ -74,7 +74,7 @@ void repair_set_gateway(struct repair *, const char *url);
 /* 0, or what the sink returned, or -1 (out of memory) */
 int repair_feed(struct repair *, const uint8_t *, size_t len) __attribute__((warn_unused_result));
 int repair_finish(struct repair *) __attribute__((warn_unused_result));
-/* What is fed may not be all of the document: REPAIR_END is not made. */
+/* The document may go on behind what is fed: REPAIR_END is not made. */
 void repair_leave_end(struct repair *);
 /* The document has ended and so much was dropped behind it that no more need be fed: nothing will be written of it. */
 bool repair_is_over(const struct repair *);

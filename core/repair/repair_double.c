@@ -68,13 +68,15 @@ static bool is_word_part(uint8_t c)
 	return is_small_letter(c) || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
 }
 
-/* Whether the sequence that is complete tells that text was encoded twice: it stands where right text hardly has it.
+/* Whether the sequence that is complete tells that text was encoded twice: right text hardly has it in this place.
  * Right text has a capital at the end of a word with a quotation mark or dots behind it (E acute, then an apostrophe
- * and S), and a small letter with two such marks, or with a no-break space and a dash. So these tell: two sequences
- * side by side; four bytes; E2 at a word, which is punctuation and symbols, and a dash between blanks; E1 BA and E1 BB,
- * Vietnamese, where the word goes on; two bytes behind a small letter, where no capital stands; and the more usual
- * Latin letters and signs at a word where the second byte is no such mark. A sequence by itself, as one who writes
- * about this fault puts it, tells nothing. */
+ * and S). It has a small letter with two such marks, or with a no-break space and a dash. So these sequences tell:
+ *  - Two sequences side by side, and one of four bytes.
+ *  - E2 (punctuation and symbols) at a word, and a dash between blanks.
+ *  - E1 BA and E1 BB (Vietnamese) if the word goes on.
+ *  - Two bytes behind a small letter, because a capital does not stand there.
+ *  - The more usual Latin letters and signs at a word, unless the second byte is such a mark.
+ * A sequence by itself tells nothing: people who write about this fault quote it like that. */
 static bool sequence_tells(const struct repair_double *d, uint8_t after)
 {
 	bool at_word = is_word_part(d->before) || is_word_part(after);
@@ -164,7 +166,7 @@ static int hold_undo(struct repair_double *d, size_t at)
 static int double_read(struct repair_double *, const uint8_t *, size_t len);
 
 /* The node turns out to be right text, with all that is held of it. */
-static int node_is_right(struct repair_double *d)
+static int pass_node(struct repair_double *d)
 {
 	d->node = DOUBLE_RIGHT;
 	d->place.right = true;
@@ -214,7 +216,7 @@ static int double_node_end(struct repair_double *d, size_t at)
 	int rc = 0;
 
 	if (d->node == DOUBLE_HELD && (d->character_more > 0 || d->sequence_more > 0))
-		rc = node_is_right(d);
+		rc = pass_node(d);
 	sequence_settle(d, 0);
 	if (rc == 0 && d->node == DOUBLE_HELD && !d->proven) {
 		d->tells += d->node_tells;
@@ -273,7 +275,7 @@ static int read_ascii(struct repair_double *d, uint8_t c, size_t at)
 	int rc = 0;
 
 	if (d->character_more > 0 || d->sequence_more > 0)
-		rc = node_is_right(d);
+		rc = pass_node(d);
 	sequence_settle(d, c);
 	if (rc == 0 && ends_node(&d->place, c))
 		rc = double_node_end(d, at);
@@ -334,12 +336,12 @@ static int read_beyond_ascii(struct repair_double *d, uint8_t c, size_t at)
 		d->node_tells = 0;
 		d->node_sequences = 0;
 	}
-	return d->node == DOUBLE_RIGHT || (d->node == DOUBLE_HELD && character_go_on(d, c)) ? 0 : node_is_right(d);
+	return d->node == DOUBLE_RIGHT || (d->node == DOUBLE_HELD && character_go_on(d, c)) ? 0 : pass_node(d);
 }
 
 /* ---- text ---- */
 
-/* What a byte may be where nothing is in the making. */
+/* The kinds of bytes outside of sequences. */
 enum { MARK = 1, BRACKET = 2, BEYOND = 4 };
 
 static const uint8_t double_kinds[0x80] = { ['<'] = MARK, ['>'] = MARK, [']'] = BRACKET };

@@ -6,10 +6,10 @@
  *
  * A sequence is characters whose bytes in windows-1252 are one character of UTF-8. A node is the text between two marks
  * of markup, or a CDATA section with all the markup that it quotes. A node is right text, and stays, where it has a
- * character beyond ASCII that is in no sequence. Right text has sequences, too, by accident, so enough must be found:
- * three, of which two tell, that is stand where right text has none (sequence_tells() in the source); in nodes that are
- * not right text, and within DOUBLE_HOLD bytes from the first on or with no right text between. All that time the text
- * is held. From then on each node of nothing but sequences is undone by itself; but one where none of them tells stays
+ * character beyond ASCII that is in no sequence. Right text has sequences, too, by accident, so enough must be found.
+ * That is three, of which two tell: they stand where right text has none (sequence_tells() in the source). They are in
+ * nodes that are not right text, and within DOUBLE_HOLD bytes or without right text between. All that time the text is
+ * held. From then on each node of nothing but sequences is undone by itself; but one where none of them tells stays
  * if the last node beyond ASCII before it was right text. A node longer than what is held is judged in pieces. */
 #ifndef UTFEED_CORE_REPAIR_REPAIR_DOUBLE_H
 #define UTFEED_CORE_REPAIR_REPAIR_DOUBLE_H

@@ -16,12 +16,12 @@ struct elements {
 	unsigned flags;
 	uint64_t *counts;
 	struct sink sink;
-	bool rooted;                    /* the root's start tag was there */
-	bool closed;                    /* and its end */
-	bool doubtful;                  /* it may not be the root: other text came before it, or HTML has its name */
-	bool spoilt;                    /* that text may be a spoilt tag: no end tag behind it vanishes */
-	bool dropped;                   /* the last end tag that elements_mend() read ended nothing and was dropped */
-	bool leaf;                      /* the innermost element has no other in it so far */
+	bool rooted;                    /* The root's start tag was there. */
+	bool closed;                    /* And its end. */
+	bool doubtful;                  /* It may not be the root: other text came before it, or HTML has its name. */
+	bool spoilt;                    /* That text may be a spoilt tag: no end tag behind it vanishes. */
+	bool dropped;                   /* The last end tag that elements_mend() read ended nothing and was dropped. */
+	bool leaf;                      /* The innermost element has no other in it so far. */
 	struct repair_stack stack;
 };
 

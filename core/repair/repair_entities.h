@@ -1,6 +1,6 @@
 /* Owns names of entities: the ones that HTML has, and those that a document's own type declares.
  * Must not know: references, streams. Private to repair_*.c.
- * Invariant: where it is not certain that a name is undeclared it counts as declared. */
+ * Invariant: a name counts as declared unless it is certainly undeclared. */
 #ifndef UTFEED_CORE_REPAIR_REPAIR_ENTITIES_H
 #define UTFEED_CORE_REPAIR_REPAIR_ENTITIES_H
 

@@ -1,4 +1,4 @@
-/* Owns which URLs are led through a gateway; see repair_gateway.h. */
+/* Owns which URLs lead through a gateway; see repair_gateway.h. */
 #include "core/repair/repair_gateway.h"
 
 #include <string.h>

@@ -1,8 +1,8 @@
-/* Owns which URLs of a feed are led through a gateway, for readers that cannot do TLS: those of enclosures and images
- * (enclosures.def) that begin with "https://".
- * Must not know: streams, who asks. Private to repair_*.c but for gateway_fits().
- * Invariant: what is led through the gateway already is not led once more; the answer for a text is the answer for
- * every longer one, too, but where it says that the text was cut. */
+/* Owns which URLs of a feed are rewritten to pass through a gateway, for readers that cannot do TLS: those of
+ * enclosures and images (enclosures.def) that begin with "https://".
+ * Must not know: streams, requests. Private to repair_*.c, except gateway_fits().
+ * Invariant: a URL that has the gateway already is not rewritten again. The answer for a text holds for every longer
+ * text, too, unless it says that the text was cut. */
 #ifndef UTFEED_CORE_REPAIR_REPAIR_GATEWAY_H
 #define UTFEED_CORE_REPAIR_REPAIR_GATEWAY_H
 

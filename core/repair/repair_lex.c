@@ -44,12 +44,12 @@ static int lex_emit(struct repair_lex *l, const void *p, size_t len)
 /* ---- finding ---- */
 
 /* The marks of the blocks of text that were looked at last. */
-struct marks {
+struct lex_marks {
 	size_t from, to;                /* of the text; to: behind the last block, which may be behind the text */
 	uint64_t masks[REPAIR_BLOCKS];
 };
 
-static inline size_t next_mark(struct marks *m, const uint8_t *in, size_t at, size_t len)
+static inline size_t next_mark(struct lex_marks *m, const uint8_t *in, size_t at, size_t len)
 {
 	for (;;) {
 		for (uint64_t rest; at < m->to; at += REPAIR_BLOCK - (at - m->from) % REPAIR_BLOCK) {
@@ -66,7 +66,7 @@ static inline size_t next_mark(struct marks *m, const uint8_t *in, size_t at, si
 
 /* Text from the root on: passes by tags that are plain or that close what they should, and the references that most
  * feeds have. Returns the offset of what needs a token; len: there is none. */
-static size_t lex_pass(struct repair_lex *l, struct marks *marks, const uint8_t *in, size_t at, size_t len)
+static size_t lex_pass(struct repair_lex *l, struct lex_marks *marks, const uint8_t *in, size_t at, size_t len)
 {
 	struct repair_stack *stack = &l->elements.stack;
 	bool prefixes = l->flags & REPAIR_NAMESPACES;
@@ -114,7 +114,7 @@ static size_t next_byte(const uint8_t *in, uint8_t byte, size_t at, size_t len)
 	return found ? (size_t)(found - in) : len;
 }
 
-static size_t next_stop(struct repair_lex *l, struct marks *marks, const uint8_t *in, size_t at, size_t len)
+static size_t next_stop(struct repair_lex *l, struct lex_marks *marks, const uint8_t *in, size_t at, size_t len)
 {
 	if (l->lead != LEAD_NONE || l->brackets > 0)
 		return at;
@@ -198,14 +198,6 @@ static int write_start_tag(struct repair_lex *l, const uint8_t *in)
 	return rc ? rc : lex_emit(l, in + t->tail, t->len - t->tail);
 }
 
-static int write_gateway(struct repair_lex *l)
-{
-	int rc = lex_emit(l, l->gateway, strlen(l->gateway));
-
-	l->led++;
-	return rc ? rc : lex_emit(l, "/", 1);
-}
-
 static int lex_write_reference(struct repair_lex *l)
 {
 	char text[REFERENCE_TEXT_MAX];
@@ -220,6 +212,8 @@ static int lex_write_reference(struct repair_lex *l)
 /* Writes what stands for a token that is not kept. */
 static int write_token(struct repair_lex *l, enum token_kind kind, const uint8_t *in)
 {
+	int rc;
+
 	switch (kind) {
 	case TOKEN_REFERENCE:
 		return lex_write_reference(l);
@@ -229,7 +223,9 @@ static int write_token(struct repair_lex *l, enum token_kind kind, const uint8_t
 		l->counts[l->repair]++;
 		return lex_emit(l, l->text, strlen(l->text));
 	case TOKEN_GATEWAY:
-		return write_gateway(l);
+		l->led++;
+		rc = lex_emit(l, l->gateway, strlen(l->gateway));
+		return rc ? rc : lex_emit(l, "/", 1);
 	case TOKEN_NO_MEMORY:
 		return -1;
 	default:
@@ -252,8 +248,8 @@ static int lex_open_number(struct repair_lex *l, const uint8_t *in, size_t len, 
 
 /* ---- the stream ---- */
 
-/* What the end of the text cuts is dropped where what is open is closed behind it: elements of the root, or a comment
- * or an instruction behind it. */
+/* Whether an unfinished token at the end of the text is dropped. It is if lex_finish() closes something behind it:
+ * elements of the root, or a comment or an instruction behind the root. */
 static bool drops_end(const struct repair_lex *l)
 {
 	bool misc = (l->mode == LEX_COMMENT || l->mode == LEX_INSTRUCTION) && l->back == LEX_EPILOG;
@@ -266,7 +262,7 @@ static bool drops_end(const struct repair_lex *l)
 static int lex(struct repair_lex *l, const uint8_t *in, size_t len, bool final, size_t *used)
 {
 	size_t run = 0, at = 0;
-	struct marks marks;
+	struct lex_marks marks;
 	int rc = 0;
 
 	marks.to = 0;

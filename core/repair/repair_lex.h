@@ -20,14 +20,14 @@
  * (XML 1.0 [9], [11], [12]), so each declaration of a document type is read to its end. */
 enum lex_mode {
 	LEX_PROLOG,
-	LEX_DOCTYPE,                    /* "<!DOCTYPE" to its "[" or ">" */
-	LEX_SUBSET,                     /* between "[" and "]", beside declarations */
-	LEX_ENTITY,                     /* "<!ENTITY" to the end of the name */
-	LEX_DECLARATION,                /* the rest of it, and what is like it */
-	LEX_LITERAL,                    /* in quotes, in a declaration or in the document type itself */
-	LEX_TAG,                        /* in a tag of more than TAG_MAX bytes */
-	LEX_VALUE,                      /* in quotes there */
-	LEX_EPILOG,                     /* behind the root, where it is known */
+	LEX_DOCTYPE,                    /* "<!DOCTYPE" to its "[" or ">". */
+	LEX_SUBSET,                     /* Between "[" and "]", beside declarations. */
+	LEX_ENTITY,                     /* "<!ENTITY" to the end of the name. */
+	LEX_DECLARATION,                /* The rest of it, and what is like it. */
+	LEX_LITERAL,                    /* In quotes, in a declaration or in the document type itself. */
+	LEX_TAG,                        /* In a tag of more than TAG_MAX bytes. */
+	LEX_VALUE,                      /* In quotes there. */
+	LEX_EPILOG,                     /* Behind the root, where it is known. */
 	LEX_SLOW_MODES,
 	LEX_TEXT = LEX_SLOW_MODES,      /* from the root on */
 	LEX_COMMENT,
@@ -36,7 +36,7 @@ enum lex_mode {
 	LEX_DROP                        /* to the end of the text */
 };
 
-/* What the next text is, where URLs are led through a gateway. */
+/* The next text, if URLs pass through a gateway. */
 enum lex_lead {
 	LEAD_NONE,
 	LEAD_TEXT,                      /* from its first character on, the URL of an enclosure or image */
@@ -51,10 +51,10 @@ struct repair_lex {
 	uint64_t *counts;               /* REPAIR_COUNT of them */
 	unsigned flags;
 	enum lex_mode mode;
-	enum lex_mode back;             /* the mode after LEX_LITERAL, LEX_COMMENT and the modes behind that */
-	uint8_t quote;                  /* LEX_LITERAL, LEX_VALUE: the quote that ends it */
-	bool external;                  /* the literals hold names of other entities, in which nothing is a reference */
-	bool slash;                     /* LEX_TAG: the last byte was "/" */
+	enum lex_mode back;             /* The mode after LEX_LITERAL, LEX_COMMENT and the modes behind that. */
+	uint8_t quote;                  /* LEX_LITERAL, LEX_VALUE: the quote that ends it. */
+	bool external;                  /* The literals hold names of other entities, without references. */
+	bool slash;                     /* LEX_TAG: the last byte was "/". */
 	struct reference_number number;
 	struct reference_rules references;
 	struct tag_rules tags;
@@ -66,10 +66,10 @@ struct repair_lex {
 	unsigned brackets;              /* as many stand before something that has just vanished */
 	struct elements elements;
 	struct namespaces namespaces;
-	size_t dropped;                 /* bytes behind the root, up to TRAILING_MAX */
-	const char *base;               /* REPAIR_BASE: the URL of the document, borrowed; NULL: it is not known */
-	bool needs_base;                /* l->tag is the root's, and has none */
-	const char *gateway;            /* REPAIR_GATEWAY: what URLs are led through, borrowed; NULL: they are not */
+	size_t dropped;                 /* Bytes behind the root, up to TRAILING_MAX. */
+	const char *base;               /* REPAIR_BASE: the URL of the document, borrowed; NULL: it is not known. */
+	bool needs_base;                /* l->tag is the root's, and has none. */
+	const char *gateway;            /* REPAIR_GATEWAY: the URL of the gateway, borrowed; NULL: none. */
 	enum lex_lead lead;
 	uint64_t led;                   /* URLs that were led through it */
 	uint64_t missing;               /* the namespaces that l->tag has to declare */

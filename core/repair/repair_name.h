@@ -69,7 +69,7 @@ static inline bool name_is_space(uint8_t c)
 	return c == ' ' || c == '\n' || c == '\t' || c == '\r';
 }
 
-/* The offset, at or after `at`, of what is no white space; len: there is nothing else. */
+/* The offset, at or after `at`, of a character other than white space; len: there is nothing else. */
 size_t name_skip_space(const uint8_t *, size_t at, size_t len);
 
 #endif

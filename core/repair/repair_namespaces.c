@@ -1,4 +1,4 @@
-/* Owns prefixes that are used where nothing declares them; see repair_namespaces.h. */
+/* Owns prefixes that are used without a declaration; see repair_namespaces.h. */
 #include "core/repair/repair_namespaces.h"
 
 #include <stdio.h>

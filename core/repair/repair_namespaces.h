@@ -1,4 +1,4 @@
-/* Owns prefixes that are used where nothing declares them: which of the well-known ones are in scope at each element.
+/* Owns prefixes that are used without a declaration: which of the well-known ones are in scope at each element.
  * Must not know: streams, how a tag is read or written. Private to repair_*.c.
  * Invariant: a prefix that is declared, or that no row has, is never declared here; memory is fixed, and past its bound
  * every prefix counts as declared. Source: Namespaces in XML 1.0, section 5, NSC Prefix Declared. */

@@ -91,7 +91,7 @@ static bool is_surrogate(const struct reference_number *n, uint32_t first)
 }
 
 /* Reads the second reference of a pair, which begins at high->len: software with characters of 16 bits writes a longer
- * one as two. If there is no second one, the first stands alone. */
+ * one as two. Without a second one the first stands alone. */
 static struct reference read_pair(const struct reference_rules *r, const struct reference *high, const uint8_t *in,
     size_t len, bool final)
 {

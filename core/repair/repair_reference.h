@@ -30,13 +30,13 @@ struct reference_number {
 };
 
 enum reference_kind {
-	REFERENCE_KEEP,                 /* it is well-formed, or no repair is wanted */
-	REFERENCE_FORBIDDEN,            /* it stands for a character that XML forbids */
-	REFERENCE_PAIR,                 /* two references, to the two surrogates of a character */
-	REFERENCE_NAME,                 /* HTML's name of a character, which nothing declares */
-	REFERENCE_BARE,                 /* no reference: its "&" means itself */
-	REFERENCE_CUT,                  /* by the end of the text */
-	REFERENCE_CUT_NUMBER            /* the same behind "&#"; number has what there was */
+	REFERENCE_KEEP,                 /* It is well-formed, or no repair is wanted. */
+	REFERENCE_FORBIDDEN,            /* It stands for a character that XML forbids. */
+	REFERENCE_PAIR,                 /* Two references, to the two surrogates of a character. */
+	REFERENCE_NAME,                 /* HTML's name of a character, which nothing declares. */
+	REFERENCE_BARE,                 /* Not a reference: its "&" means itself. */
+	REFERENCE_CUT,                  /* By the end of the text. */
+	REFERENCE_CUT_NUMBER            /* The same behind "&#"; number has what there was. */
 };
 
 struct reference {
@@ -60,7 +60,7 @@ struct reference reference_read(const struct reference_rules *, struct reference
  * before must be written by reference_number_emit() first. */
 struct reference reference_go_on(const struct reference_rules *, struct reference_number *, const uint8_t *in,
     size_t len, bool final);
-/* Writes the number as it came, but for its end; bare: its "&" escaped. */
+/* Writes the number as it came, except its end; bare: its "&" escaped. */
 int reference_number_emit(const struct reference_number *, bool bare, struct sink);
 /* The text that stands for a reference which is not kept; its length. */
 size_t reference_text(const struct reference_rules *, const struct reference *, char text[REFERENCE_TEXT_MAX]);

@@ -24,8 +24,8 @@ size_t repair_scan_avx2(const uint8_t *, size_t at, size_t len);
 /* The same for whole blocks. */
 size_t repair_marks_avx2(const uint8_t *, size_t at, size_t len, uint64_t masks[REPAIR_BLOCKS]);
 
-/* The classes of bytes, a bit for each kind of stop: two neighbouring bytes are a stop where the entries of all their
- * halves have a bit in common. 1 and 2 are C0 controls by their high half, 4 is EF BF. */
+/* The classes of bytes have a bit for each kind of stop. Two neighbouring bytes are a stop if the entries of all their
+ * halves have a bit in common. Bits 1 and 2 are C0 controls by their high half, 4 is EF BF. */
 #define REPAIR_HALVES(f) \
 	{ f(0), f(1), f(2), f(3), f(4), f(5), f(6), f(7), f(8), f(9), f(10), f(11), f(12), f(13), f(14), f(15) }
 #define REPAIR_LOW(half) (1 * ((half) != '\t' && (half) != '\n' && (half) != '\r') | 2 | 4 * ((half) == 0xf))

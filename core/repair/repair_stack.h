@@ -14,9 +14,9 @@ enum {
 	STACK_BYTES_FIRST = 240,        /* enough for most feeds, and part of the structure */
 	STACK_BYTES_MAX = 32768,        /* each name and a byte */
 	STACK_NAME_MAX = 255,
-	STACK_WORD = 16,                /* most names are not longer; behind the last one is room for so many bytes */
+	STACK_WORD = 16,                /* most names are not longer; this much room stays behind the last one */
 	STACK_SEARCH_FREE = 4096,       /* elements that searches may pass in all, */
-	STACK_SEARCH_EACH = 32          /* and so many more for each tag */
+	STACK_SEARCH_EACH = 32          /* and this many more for each tag */
 };
 
 struct repair_stack {
@@ -103,7 +103,7 @@ static inline size_t stack_ends_top(const struct repair_stack *s, const uint8_t 
 	return memcmp(top, in, n) == 0 ? n + 1 : 0;
 }
 
-/* As stack_put(), and where there is no room for that it makes some. 0, or -1: out of memory */
+/* As stack_put(), and makes room for it if necessary. 0, or -1: out of memory */
 int stack_push(struct repair_stack *, const uint8_t *name, size_t len) __attribute__((warn_unused_result));
 
 #endif

@@ -152,7 +152,7 @@ static bool is_switch(const uint8_t *name, size_t len)
 	return false;
 }
 
-/* Words that are no attributes: with no attribute beside them the whole is text. */
+/* Words that are not attributes: without an attribute beside them the whole is text. */
 struct doubts {
 	bool word, value;
 };

@@ -1,8 +1,7 @@
-/* Owns reading one tag in memory, and writing it as XML has it.
+/* Owns reading one tag in memory, and writing it as XML requires.
  * Must not know: streams, which elements are open. Private to repair_*.c.
- * Invariant: a tag that XML's grammar allows is TAG_CLEAN; what is said of a text is said of every longer one, too,
- * but for TAG_CUT. Source: XML 1.0 [40]-[44], [10]; for what XML has no grammar for HTML's section 13.2.5, as far as no
- * text is lost by it. */
+ * Invariant: a tag that XML's grammar allows is TAG_CLEAN. An answer other than TAG_CUT holds for every longer text.
+ * Sources: XML 1.0 [40]-[44], [10]. Malformed tags follow HTML's section 13.2.5, as long as that loses no text. */
 #ifndef UTFEED_CORE_REPAIR_REPAIR_TAG_H
 #define UTFEED_CORE_REPAIR_REPAIR_TAG_H
 
@@ -14,7 +13,7 @@
 
 enum {
 	TAG_MAX = 4096,                 /* bytes of a tag that are read as a whole */
-	TAG_ATTRIBUTES_MAX = 32         /* the first ones, whose names are told apart */
+	TAG_ATTRIBUTES_MAX = 32         /* the first ones, whose names have to differ */
 };
 
 enum tag_state {
@@ -42,7 +41,7 @@ struct tag {
 	struct tag_name attribute[TAG_ATTRIBUTES_MAX];
 };
 
-/* What a tag is read and written by. */
+/* The settings for reading and writing tags. */
 struct tag_rules {
 	const struct reference_rules *references;
 	bool tags, ampersands;          /* the repairs that are wanted */
@@ -52,8 +51,8 @@ struct tag_rules {
 
 /* in[0] is "<"; behind it comes the start of a name, or "/" and one. */
 void tag_read(struct tag *, const struct tag_rules *, const uint8_t *in, size_t len);
-/* The value of the first attribute of that name of the start tag that was read: its offset, 0 where there is none, and
- * its length. */
+/* The value of the first attribute of that name of the start tag that was read: its offset (0: it is missing) and its
+ * length. */
 size_t tag_find(const struct tag *, const uint8_t *in, const char *name, size_t *len);
 /* Writes what comes before the tail of the start tag that was read. */
 int tag_write(const struct tag *, const struct tag_rules *, const uint8_t *in, struct sink);

@@ -136,7 +136,7 @@ void lex_behind_tag(struct repair_lex *l)
 	l->mode = l->flags & REPAIR_TRAILING && !l->elements.doubtful ? LEX_EPILOG : LEX_TEXT;
 }
 
-/* A start tag that is longer than what is read as a whole goes by as it is, but for its values. */
+/* A start tag of more than TAG_MAX bytes goes by as it is, except its values. */
 static struct token token_long_tag(struct repair_lex *l, const uint8_t *in)
 {
 	struct tag_name name = l->tag.name;

@@ -8,12 +8,12 @@
 
 enum token_kind {
 	TOKEN_KEEP,
-	TOKEN_CUT,                      /* by the end of the buffer */
-	TOKEN_CUT_NUMBER,               /* the same within a numeric reference, of which len bytes were taken */
-	TOKEN_REFERENCE,                /* l->found tells what is written instead */
-	TOKEN_TAG,                      /* l->tag is to be written as it should be */
-	TOKEN_TEXT,                     /* l->text is written instead, and counts as l->repair */
-	TOKEN_GATEWAY,                  /* l->gateway is written, and nothing taken */
+	TOKEN_CUT,                      /* By the end of the buffer. */
+	TOKEN_CUT_NUMBER,               /* By it within a numeric reference, of which len bytes were taken. */
+	TOKEN_REFERENCE,                /* Is written anew from l->found. */
+	TOKEN_TAG,                      /* Is written anew from l->tag. */
+	TOKEN_TEXT,                     /* Becomes l->text, and counts as l->repair. */
+	TOKEN_GATEWAY,                  /* Has l->gateway written before it; nothing is taken. */
 	TOKEN_DROP,
 	TOKEN_NO_MEMORY
 };

@@ -36,7 +36,7 @@ size_t utf8_ascii_copy(uint8_t *out, const uint8_t *in, size_t len)
 	return i;
 }
 
-/* Table 3-7: the length of the sequence that a lead byte begins (0: the byte is no lead), and the range of its second
+/* Table 3-7: the length of the sequence that a lead byte begins (0: it is not a lead), and the range of its second
  * byte. */
 struct lead {
 	uint8_t length, second_min, second_max;

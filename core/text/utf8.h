@@ -23,7 +23,7 @@ size_t utf8_sample(const uint8_t *, size_t len, size_t enough);
  * bytes could still make it well-formed. */
 size_t utf8_bad_length(const uint8_t *, size_t len, bool *incomplete);
 
-/* How a held window looks as UTF-8. An incomplete character at the end is no fault unless the window is complete. */
+/* How a held window looks as UTF-8. An incomplete character at the end is a fault only if the window is complete. */
 struct utf8_evidence {
 	bool ascii;                 /* every byte is under 0x80, except for a character that the window cuts */
 	bool valid;                 /* well-formed */
@@ -66,10 +66,10 @@ static inline size_t utf8_encode(uint32_t cp, uint8_t out[4])
 /* Reads the first character of well-formed text; returns how many bytes it has. */
 static inline size_t utf8_next(const uint8_t *text, uint32_t *character)
 {
-	size_t more = text[0] < 0x80 ? 0 : text[0] < 0xE0 ? 1 : text[0] < 0xF0 ? 2 : 3, i;
+	size_t more = text[0] < 0x80 ? 0 : text[0] < 0xE0 ? 1 : text[0] < 0xF0 ? 2 : 3;
 	uint32_t c = more == 0 ? text[0] : text[0] & (0x3Fu >> more);
 
-	for (i = 1; i <= more; i++)
+	for (size_t i = 1; i <= more; i++)
 		c = c << 6 | (text[i] & 0x3Fu);
 	*character = c;
 	return 1 + more;

@@ -7,7 +7,6 @@
 #ifndef UTFEED_CORE_TEXT_UTF8_BLOCKS_H
 #define UTFEED_CORE_TEXT_UTF8_BLOCKS_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

@@ -9,11 +9,6 @@
 
 #define AVX2 __attribute__((target("avx2")))
 
-AVX2 static inline __m256i load(const uint8_t *p)
-{
-	return _mm256_loadu_si256((const __m256i *)(const void *)p);
-}
-
 AVX2 static inline __m256i all(int byte)
 {
 	return _mm256_set1_epi8((char)byte);
@@ -53,11 +48,6 @@ AVX2 static inline __m256i open_behind(__m256i block)
 	        -1, -1, -1, -1, -1, -1, (char)MOST_THIRD_LAST, (char)MOST_SECOND_LAST, (char)MOST_LAST));
 }
 
-AVX2 static inline bool all_zero(__m256i bytes)
-{
-	return _mm256_testz_si256(bytes, bytes);
-}
-
 AVX2 size_t utf8_blocks_avx2(const uint8_t *p, size_t len)
 {
 	enum { STEP = sizeof(__m256i) };
@@ -65,9 +55,10 @@ AVX2 size_t utf8_blocks_avx2(const uint8_t *p, size_t len)
 	size_t i = 0;
 
 	for (; len - i >= STEP; i += STEP) {
-		__m256i block = load(p + i);
+		__m256i block = _mm256_loadu_si256((const __m256i *)(const void *)(p + i));
+		__m256i wrong = _mm256_movemask_epi8(block) == 0 ? open_behind(before) : faults(block, before);
 
-		if (!all_zero(_mm256_movemask_epi8(block) == 0 ? open_behind(before) : faults(block, before)))
+		if (!_mm256_testz_si256(wrong, wrong))
 			break;
 		before = block;
 	}

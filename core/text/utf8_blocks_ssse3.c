@@ -3,6 +3,7 @@
 #include "core/text/utf8_blocks.h"
 
 #if defined(__x86_64__) || defined(__i386__)
+#include <stdbool.h>
 #include <immintrin.h>
 
 #include "core/text/utf8_lookup.h"

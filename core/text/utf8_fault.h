@@ -10,11 +10,11 @@
 #include <stdint.h>
 
 enum utf8_fault_kind {
-	FAULT_STRAY,                /* one byte that neither begins nor continues a sequence */
-	FAULT_CUT,                  /* a lead and some of its trails, two bytes at least */
-	FAULT_FORBIDDEN,            /* a whole sequence: overlong, a lone surrogate, above U+10FFFF */
-	FAULT_PAIR,                 /* CESU-8: a surrogate pair in six bytes, which means one character */
-	FAULT_NUL                   /* C0 80 */
+	FAULT_STRAY,                /* One byte that neither begins nor continues a sequence. */
+	FAULT_CUT,                  /* A lead and some of its trails, two bytes at least. */
+	FAULT_FORBIDDEN,            /* A whole sequence: overlong, a lone surrogate, above U+10FFFF. */
+	FAULT_PAIR,                 /* CESU-8: a surrogate pair in six bytes, which means one character. */
+	FAULT_NUL                   /* C0 80. */
 };
 
 struct utf8_fault {

@@ -1,6 +1,6 @@
-/* Owns the tables of the vector forms of utf8_blocks.h: the errors that two neighbouring bytes may make, by the low and
- * the high half of the first byte and by the high half of the second. There is an error where its bit is set in all
- * three.
+/* Owns the tables of the vector forms of utf8_blocks.h. They have the errors that two neighbouring bytes may make, by
+ * the low and the high half of the first byte and by the high half of the second. There is an error where its bit is
+ * set in all three.
  * Must not know: any instruction set. Private to utf8_blocks_*.c.
  * Source: Unicode chapter 3, table 3-7; J. Keiser and D. Lemire, "Validating UTF-8 In Less Than One Instruction Per
  * Byte", 2020. */
@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 enum {
-	TOO_SHORT = 1 << 0,         /* a lead, then a byte that is no trail */
+	TOO_SHORT = 1 << 0,         /* a lead, then a byte that is not a trail */
 	TOO_LONG = 1 << 1,          /* ASCII, then a trail */
 	OVERLONG_3 = 1 << 2,
 	TOO_LARGE = 1 << 3,         /* F4 90 and up, F5 and up */
