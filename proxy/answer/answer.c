@@ -28,7 +28,7 @@ static const unsigned answer_next[KIND_COUNT][ANSWER_STATES] = {
 	},
 };
 
-static void answer_enter(struct answer *a, enum answer_state state)
+void answer_enter(struct answer *a, enum answer_state state)
 {
 	assert(answer_next[a->kind][a->state] >> state & 1);
 	a->state = state;

@@ -23,6 +23,8 @@ static inline cors_origins answer_cors(const struct answer *a)
 }
 
 /* answer.c */
+/* The one way from state to state. */
+void answer_enter(struct answer *, enum answer_state);
 /* What an answer waited for is there: it is READY. */
 void answer_came(struct answer *);
 /* Its head goes out. */

@@ -1,4 +1,4 @@
-/* Owns the cases of proxy/answer/answer.c, lookup.c and lookup_origin.c: which way a request goes, by what is stored and what it says. The memory
+/* Owns the cases of proxy/answer/lookup.c and lookup_origin.c: which way a request goes, by what is stored and what it says. The memory
  * store is the real one, the second store answers when the case lets it, and the linker puts fills of the test's own in the place of
  * fill_start() and fetch_plan() (tests/include.am).
  * Must not know: origins, clients. Invariant: each row names its rule (sections of RFC 9111 where no other is named). */
