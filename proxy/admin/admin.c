@@ -6,7 +6,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "conf/conf.h"
 #include "core/decode/charset.h"
 #include "core/decode/decoder.h"
 #include "proxy/admin/check_job.h"

@@ -1,7 +1,6 @@
 /* What the admin listener answers where; see admin_internal.h. Every page is a row of admin_pages[]. */
 #include <string.h>
 
-#include "conf/conf.h"
 #include "proxy/admin/admin_internal.h"
 #include "proxy/admin/metrics.h"
 #include "proxy/cache/cache.h"

@@ -9,10 +9,8 @@
 #include "proxy/admin/html.h"
 #include "proxy/admin/multipart.h"
 #include "proxy/http/meant_url.h"
-#include "proxy/report/check.h"
 #include "proxy/report/check_html.h"
 #include "proxy/report/check_json.h"
-#include "proxy/report/check_url.h"
 #include "proxy/report/visible.h"
 
 enum { CHECK_TYPE_MAX = 256, CHECK_NAME_MAX = 256, CHECK_URL_MAX = 4096, CHECK_WHY_MAX = 256 };

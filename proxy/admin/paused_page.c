@@ -1,7 +1,6 @@
 /* The admin listener's page of hosts and URLs that are not asked now, with buttons that end that; see admin_internal.h.
  * It is bounded by PAUSED_SHOWN. Every text of a peer goes through visible_html(), and a URL with a secret is shown
  * without it and has no button. */
-#include <string.h>
 
 #include "proxy/admin/admin_internal.h"
 #include "proxy/admin/html.h"

@@ -5,7 +5,6 @@
 #include <getopt.h>
 #include <limits.h>
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "conf/conf.h"

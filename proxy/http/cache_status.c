@@ -1,8 +1,6 @@
 /* Cache-Status; see cache_status.h. */
 #include "proxy/http/cache_status.h"
 
-#include <string.h>
-
 static const char *const tokens[FWD_COUNT] = {
 #define FORWARD(id, token) [FWD_##id] = token,
 #include "proxy/http/cache_status.def"

@@ -7,7 +7,6 @@
 
 #include "conf/url.h"
 #include "proxy/base/text.h"
-#include "proxy/http/http_msg.h"
 
 enum { DESTINATION_HOST_MAX = URL_MAX_HOST + 1, DESTINATION_AUTHORITY_MAX = DESTINATION_HOST_MAX + 10 };
 

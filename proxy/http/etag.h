@@ -7,7 +7,6 @@
 #include <stdint.h>
 
 #include "proxy/base/text.h"
-#include "proxy/http/http_msg.h"
 
 enum { ETAG_SUFFIX_MAX = 24 };
 

@@ -1,8 +1,6 @@
 /* How long a response asks to wait; see pause_fields.h. */
 #include "proxy/http/pause_fields.h"
 
-#include <string.h>
-
 #include "proxy/base/http_date.h"
 
 /* Numbers from here on are a time of day: as seconds to wait they would be 30 years. */

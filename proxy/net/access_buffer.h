@@ -5,7 +5,6 @@
 #define UTFEED_PROXY_NET_ACCESS_BUFFER_H
 
 #include <stddef.h>
-#include <stdint.h>
 
 enum { ACCESS_BUFFER_BYTES = 32 * 1024 };
 

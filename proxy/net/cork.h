@@ -4,7 +4,6 @@
 #ifndef UTFEED_PROXY_NET_CORK_H
 #define UTFEED_PROXY_NET_CORK_H
 
-#include <stddef.h>
 #include <stdint.h>
 
 enum { GATHER_BYTES = 64 * 1024 };

@@ -1,7 +1,6 @@
 /* The PROXY protocol; see proxy_protocol.h. */
 #include "proxy/net/proxy_protocol.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 static const char v1_begin[] = "PROXY ";

@@ -4,7 +4,6 @@
 #ifndef UTFEED_PROXY_NET_PROXY_PROTOCOL_H
 #define UTFEED_PROXY_NET_PROXY_PROTOCOL_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

@@ -3,7 +3,6 @@
 #ifndef UTFEED_PROXY_NET_TLS_CONTEXT_INTERNAL_H
 #define UTFEED_PROXY_NET_TLS_CONTEXT_INTERNAL_H
 
-#include <stddef.h>
 #include <sys/queue.h>
 #include <time.h>
 

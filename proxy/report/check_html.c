@@ -2,7 +2,6 @@
 #include "proxy/report/check_html.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 #include "proxy/report/advice.h"
 #include "proxy/report/check_explain.h"

@@ -1,8 +1,6 @@
 /* A report as JSON; see check_json.h. */
 #include "proxy/report/check_json.h"
 
-#include <string.h>
-
 #include "proxy/report/advice.h"
 #include "proxy/report/check_explain.h"
 #include "proxy/report/summary.h"

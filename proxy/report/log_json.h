@@ -6,7 +6,6 @@
 #define UTFEED_PROXY_REPORT_LOG_JSON_H
 
 #include <stdbool.h>
-#include <stddef.h>
 
 enum { LOG_JSON_KEY_MAX = 64, LOG_JSON_VALUE_MAX = 2048 };
 

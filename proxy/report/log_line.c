@@ -1,7 +1,6 @@
 /* Reading one line of an access log; see log_line.h. */
 #include "proxy/report/log_line.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>

@@ -7,7 +7,6 @@
 #define UTFEED_PROXY_REPORT_VISIBLE_H
 
 #include <stdbool.h>
-#include <stdint.h>
 #include <stdio.h>
 
 /* Any bytes as one word in ASCII: everything but printable ASCII, and the backslash, as \xHH. */

@@ -14,7 +14,6 @@
 #include <linux/sockios.h>
 #include <sched.h>
 #include <seccomp.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
