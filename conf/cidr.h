@@ -27,13 +27,13 @@ struct cidr_list { struct cidr *items; size_t count; };
 /* Reads dotted decimal without leading zeroes, or RFC 4291 section 2.2 without brackets and zone, and none of the other
  * forms that inet_aton accepts. */
 bool ip_parse(const char *text, size_t len, struct ip *);
-void ip_from_bytes(const uint8_t *bytes, bool ipv6, struct ip *);      /* 4 or 16 bytes in network order */
-bool ip_from_sockaddr(const struct sockaddr *, struct ip *);     /* false: another address family */
-/* What counts as one client where clients are counted: an IPv4 address, or an IPv6 network of 64 bits, of which each
- * subscriber has at least one (RFC 6177). */
+void ip_from_bytes(const uint8_t *bytes, bool ipv6, struct ip *);      /* 4 or 16 bytes in network order. */
+bool ip_from_sockaddr(const struct sockaddr *, struct ip *);     /* False: another family. */
+/* The address that counts as one client: an IPv4 address, or an IPv6 network of 64 bits. Each subscriber has at least
+ * one such network (RFC 6177). */
 struct ip ip_client(const struct ip *);
 
-/* Reads "192.0.2.0/24", "2001:db8::/32", or one address. False: it is no block, or has bits set behind its prefix. */
+/* Reads "192.0.2.0/24", "2001:db8::/32", or one address. False: it is not a block, or has bits behind its prefix. */
 bool cidr_parse(const char *text, size_t len, struct cidr *);
 void cidr_print(FILE *, const struct cidr *);
 bool cidr_contains(const struct cidr *, const struct ip *);

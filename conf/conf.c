@@ -130,7 +130,7 @@ void conf_free(struct conf **owned)
 	*owned = NULL;
 }
 
-/* Values of every source, the lowest first. What is wrong with them is kept. */
+/* Values of every source, the lowest first. Their errors are kept. */
 static void apply_sources(struct conf *conf, int argc, char *const *argv, char *const *envp)
 {
 	if (conf->file)

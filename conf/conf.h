@@ -16,13 +16,13 @@
 #include "core/normalise/normalise.h"
 #include "core/policy/policy.h"
 
-#define CONF_ORIGINS_MAX 16     /* the most origins in one list */
-enum { CONF_UNIX_PATH_MAX = 107 };      /* bytes of a Unix socket's path (unix(7): sun_path with its final zero) */
+#define CONF_ORIGINS_MAX 16     /* The most origins in one list. */
+enum { CONF_UNIX_PATH_MAX = 107 };      /* Bytes of a socket's path (unix(7), sun_path). */
 /* The limit of an option for which an array elsewhere has room, and the limit as text for the table. */
 #define CONF_REDIRECTS_MAX 20
 #define CONF_LIMIT(number) CONF_LIMIT_TEXT(number)
 #define CONF_LIMIT_TEXT(number) #number
-/* What of a feed's text is changed beside repairs. */
+/* The changes of a feed's text beside repairs. */
 enum conf_rewrite { CONF_REWRITE_OFF, CONF_REWRITE_ENCLOSURES };
 enum conf_moved { CONF_MOVED_FOLLOW, CONF_MOVED_TELL };
 #define CONF_INTERVAL_AUTO UINT64_MAX
@@ -67,7 +67,7 @@ struct conf_origin {
 	bool ipv6;
 	uint16_t port;
 	char *path;                 /* begins with '/' */
-	/* the value of a Host field: brackets where needed, the port where it is not the scheme's default */
+	/* The value of a Host field: with brackets for IPv6, with the port unless it is the scheme's default. */
 	char *authority;
 };
 
@@ -78,9 +78,9 @@ struct conf_parent {
 	char *host;                 /* without brackets, lower case; NULL: none, origins are asked directly */
 	bool ipv6;
 	uint16_t port;
-	char *userinfo;             /* as written, with blanks and quotes as %XX; NULL: none */
-	/* as they are sent: "user:password" in base64 (RFC 7617 section 2), or the request of RFC 1929 section 2, in
-	 * which no byte is 0; NULL: none */
+	char *userinfo;             /* As written, with blanks and quotes as %XX; NULL: none. */
+	/* As they are sent: "user:password" in base64 (RFC 7617 section 2), or the request of RFC 1929 section 2. No
+	 * byte of it is 0. NULL: none. */
 	char *credentials;
 };
 
@@ -112,8 +112,8 @@ enum conf_effect { EFFECT_GLOBAL, EFFECT_SAME, EFFECT_KEY, EFFECT_BYTES };
 
 struct conf_route_list { struct conf_route *items; size_t count; };
 
-/* There is no object of this type: it names the C type of each kind of value, so that a row of the tables can declare
- * its member. */
+/* utfeed makes no object of this type. It names the C type of each kind of value, so that a row of the tables can
+ * declare its member. */
 struct conf_types {
 #define TYPE(id, ctype, ...) ctype id;
 #include "conf/conf_types.def"
@@ -128,9 +128,9 @@ struct conf_route {
 	uint16_t port;              /* 0: any */
 	char *prefix;               /* begins with '/' */
 	size_t prefix_len;
-	char *where;                /* the place that set the route: FILE:LINE, a flag, a variable; for messages */
-	bool lent;                  /* all that its members point to belongs to another configuration */
-	/* [i]: the place that set row i of conf_route_options; NULL: the route does not set it */
+	char *where;                /* The place that set the route, for messages. */
+	bool lent;                  /* Another configuration owns what its members point to. */
+	/* [i]: the place that set row i of conf_route_options; NULL: the route does not set it. */
 	char **places;
 #define OPTION(section, oname, TYPE, member, def, min, max, unit, reload, effect, prose) \
 	OF_ROUTE_##effect(__typeof__(((struct conf_types *)0)->TYPE) member;)
@@ -202,8 +202,8 @@ struct conf_place conf_place(const struct conf *, const struct conf_route *, con
 /* Carries out an action other than CONF_SERVE. */
 void conf_act(const struct conf *, FILE *);
 
-/* What becomes of a path of the configuration while utfeed runs: a file or folder is read, perhaps again; a file is
- * appended to and made; a folder's files are read, written, made and removed; a socket's file is removed. */
+/* What utfeed does with a path of the configuration while it runs. READ: reads a file or folder, perhaps again. APPEND:
+ * appends to a file, or makes it. FOLDER: reads, writes, makes and removes files in it. SOCKET: removes the file. */
 enum conf_use { CONF_USE_NONE, CONF_USE_READ, CONF_USE_APPEND, CONF_USE_FOLDER, CONF_USE_SOCKET };
 typedef void conf_path_f(void *arg, enum conf_use, const char *path);
 /* Calls f for each path that the configuration names, itself and what it includes among them. One that several options

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Flags that are no options: the file to read options from, or something to print instead of serving. */
+/* Flags beside the options: the file to read options from, or something to print instead of serving. */
 static const struct word {
 	const char *name;
 	char letter;                /* 0: none */

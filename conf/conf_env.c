@@ -1,7 +1,7 @@
 /* Owns the environment as a source: UTFEED_ and the option's name in capitals, '-' as '_'; http_proxy and its like.
  * Must not know: flags, files.
- * Invariant: an empty variable counts as absent (compose files pass variables on empty); UTFEED_ variables that name no
- * option are warned of, but for UTFEED_PORT and its like, which Kubernetes sets beside a service of that name. */
+ * Invariant: an empty variable counts as absent (compose files pass variables on empty). A variable UTFEED_* that names
+ * no option is warned of, except UTFEED_PORT and its like: Kubernetes sets these beside a service of that name. */
 #include "conf/conf_internal.h"
 #include "conf/conf_quote.h"
 

@@ -10,7 +10,7 @@ struct conf_error;
 
 /* The text with ${NAME} replaced by that variable of envp, ${NAME:-TEXT} by the variable or else TEXT, and $$ by $. A $
  * before anything else stands for itself. An empty variable counts as absent. The caller frees it. NULL with the error:
- * a variable is absent, what stands behind ${ is no name, or the result is longer than 64 KiB. */
+ * a variable is absent, no name stands behind ${, or the result is longer than 64 KiB. */
 char *conf_expand(const char *text, char *const *envp, struct conf_error *);
 
 /* The text of which conf_expand() makes this one; the caller frees it. NULL: out of memory. */

@@ -1,8 +1,8 @@
 /* Owns the file format: NAME = VALUE lines, # comments, quoted values, sections [route PATTERN] and [gateway],
  * include lines.
  * Must not know: what any option means.
- * Invariant: every message names the line; an error anywhere in a file makes the load fail, and the lines behind it are
- * read all the same, so that all errors are told. */
+ * Invariant: every message names the line. An error anywhere in a file makes the load fail, but the lines behind it are
+ * still read, so that the user sees all errors. */
 #include "conf/conf_expand.h"
 #include "conf/conf_internal.h"
 #include "conf/conf_quote.h"
@@ -281,7 +281,7 @@ static int read_bytes(struct conf_reader *reader, const char *text, size_t len)
 		conf_fail(reader->error, "a zero byte; allowed: text");
 		return fail_here(reader);
 	}
-	/* The text is not terminated, so it is no argument for strndup(). */
+	/* The text is not terminated, so strndup() cannot copy it. */
 	if (!(line = malloc(len + 1)))
 		return conf_fail_memory(reader->error);
 	memcpy(line, text, len);

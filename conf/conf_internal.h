@@ -88,7 +88,7 @@ int conf_fail_in(struct conf_error *, const char *what);
 /* conf_notes.c: keeps an error or a warning for conf_tell(). conf_note_error() returns -1. */
 int conf_note_error(struct conf *, const struct conf_error *);
 void conf_warn(struct conf *, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* 0 where no error is kept; else -1 with the first one. */
+/* Returns 0 if no error is kept; else -1 with the first one. */
 int conf_notes_status(const struct conf *, struct conf_error *);
 void conf_notes_clear(struct conf_notes *);
 

@@ -30,7 +30,7 @@ static void cut_line_end(char *text, size_t *len)
 		text[--*len] = '\0';
 }
 
-/* A secret as a value of its option; place is where its file is named, behind which messages are told. */
+/* A secret as a value of its option. Messages begin with place, which names its file. */
 static char *read_secret(struct conf *conf, const char *path, const char *place, struct conf_error *error)
 {
 	struct stat about;

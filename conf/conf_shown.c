@@ -1,4 +1,4 @@
-/* Owns the form in which messages show wrong values and names, and in which people see values that are secret.
+/* Owns how messages show wrong values and names, and how people see secret values.
  * Must not know: the option that they belong to.
  * Invariant: no message has text that may be a password: the user information or query of a URL, or a value in the
  * place of a name. */

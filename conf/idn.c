@@ -14,7 +14,7 @@
 enum { IDN_HOST_MAX = 1024 };  /* 253 characters of up to 4 bytes, RFC 1035 section 2.3.4 */
 
 /* Decodes %80 to %FF only: an encoded ASCII character does not belong in a host. False: there is nothing to convert, or
- * it is no host. */
+ * it is not a host. */
 static bool idn_decode(const char *host, size_t len, char out[IDN_HOST_MAX])
 {
 	bool beyond = false;

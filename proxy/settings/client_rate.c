@@ -79,8 +79,8 @@ static struct bucket *bucket_find(struct bucket set[RATE_WAYS], uint64_t client)
 	return least;
 }
 
-/* Fills the bucket by a request. Returns 0, or how long the client has to wait where there is no room for one. What
- * stands above the brim is of a former, slower rate, and does not count. */
+/* Fills the bucket by a request. Returns 0, or how long the client has to wait if the request finds no room. A level
+ * above the brim is of a former, slower rate, and does not count. */
 static uint64_t bucket_fill(struct bucket *b, const struct client_rate_limit *limit, uint64_t now_us)
 {
 	uint64_t each_us = RATE_HOUR_US / limit->per_hour, brim_us = now_us + each_us * limit->burst;

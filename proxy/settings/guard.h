@@ -2,9 +2,9 @@
  * addresses.
  * Must not know: sockets, lookups, routes (what an operator configures needs no guard).
  * Invariant: utfeed connects only to an address that passed guard_check_address() right before connect(), whatever its
- * name was or resolves to later; a parent proxy gets only names and addresses that passed guard_check_unresolved().
- * deny counts before allow, and allow before the defaults, which are public unicast addresses on ports 80 and 443 (for
- * tunnels: what the list of tunnels names, on its ports, or else 443). */
+ * name resolves to. A parent proxy gets only names and addresses that passed guard_check_unresolved(). deny counts
+ * before allow, and allow before the defaults: public unicast addresses on ports 80 and 443. For tunnels the defaults
+ * are the entries of connect-allow, with their ports or 443. */
 #ifndef UTFEED_PROXY_SETTINGS_GUARD_H
 #define UTFEED_PROXY_SETTINGS_GUARD_H
 

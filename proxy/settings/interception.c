@@ -97,9 +97,9 @@ static int interception_keep(struct conf *conf, const struct interception_former
 	return 0;
 }
 
-/* The key must not be in a core dump, nor be read by another process of the same user: the kernel makes no dump of a
- * process that is not dumpable, and lets nobody but root trace it or look into its memory. Marking memory
- * (MADV_DONTDUMP) would not do, for OpenSSL copies parts of a key as it signs. */
+/* The key must not be in a core dump, and no other process of the same user may read it. The kernel does not dump a
+ * process that is not dumpable, and only root may trace it or read its memory. MADV_DONTDUMP is not enough, because
+ * OpenSSL copies parts of a key as it signs. */
 static void protect_process(void)
 {
 	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0))

@@ -1,8 +1,8 @@
 /* Owns what is made of the options of interception: the authority, its leaves, and the TLS that is spoken to clients in
  * opened tunnels.
  * Must not know: connections, requests. All workers share it by the settings that it belongs to.
- * Invariant: it never changes once made, but for the leaves, which lock themselves; a reload takes all of it or
- * nothing. */
+ * Invariant: it never changes once made, except the leaves, which lock themselves. A reload takes all of it
+ * or nothing. */
 #ifndef UTFEED_PROXY_SETTINGS_INTERCEPTION_H
 #define UTFEED_PROXY_SETTINGS_INTERCEPTION_H
 
@@ -23,10 +23,10 @@ struct interception {
 	struct tls_context *tls;
 };
 
-/* Makes it of conf's options, with one reference; *made is NULL where nothing is intercepted. -1: files cannot be used,
- * or out of memory, logged.
- * former: what a reload goes back to, options and all, where the files cannot be used; then *kept is counted up. NULL:
- * at start. */
+/* Makes it of conf's options, with one reference. *made is NULL if nothing is intercepted. -1: files cannot be used, or
+ * out of memory (logged).
+ * former: a reload goes back to it, with its options, if the files cannot be used, and adds 1 to *kept. NULL: at
+ * start. */
 struct interception_former { const struct conf *conf; struct interception *made; };
 int interception_new(struct conf *conf, const struct interception_former *former, struct interception **made,
     size_t *kept) __attribute__((warn_unused_result));

@@ -1,4 +1,4 @@
-/* Owns which parent proxy a request goes through, and which credentials that proxy gets. Pure.
+/* Owns the choice of the parent proxy for a request, and of the credentials for it. Pure.
  * Must not know: connections, where the rules come from.
  * Invariant: credentials are for the parent alone: no request that an origin reads has them. */
 #ifndef UTFEED_PROXY_SETTINGS_PARENT_H

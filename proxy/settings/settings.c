@@ -102,8 +102,8 @@ static struct route_settings *settings_of(const struct settings *s, const struct
 	return &s->routes[conf_route_number(s->conf, r)];
 }
 
-/* A route that the former settings borrowed themselves belongs to the same settings as before, so that a reload holds
- * none but those that own something of it. */
+/* The former settings may have borrowed the route themselves. Then the owner lends it again, so that a reload keeps
+ * only settings that own something of it. */
 static void inherit_route(struct settings *s, const struct conf_route *r, struct settings *former)
 {
 	const struct conf_route *was = conf_route_former(former->conf, s->conf, r);

@@ -19,12 +19,12 @@ struct conf;
 struct conf_route;
 struct tls_set;
 
-/* What is made of one route's options; their effect column says which options count (conf/route_options.def). */
+/* What is made of one route's options; their effect column says which options count (conf/options.def). */
 struct route_settings {
-	uint64_t identity;             /* hash of the options of effect KEY or BYTES and of the pattern */
-	uint64_t encoding;             /* hash of the options of effect BYTES */
-	struct route_counts *counts;   /* a reference; NULL: the route has no name of its own */
-	/* whose configuration the route's options belong to since a reload kept them; a reference; NULL: our own */
+	uint64_t identity;             /* Hash of the options of effect KEY or BYTES and of the pattern. */
+	uint64_t encoding;             /* Hash of the options of effect BYTES. */
+	struct route_counts *counts;   /* One reference; NULL: the route has no name. */
+	/* A reload kept the route: these settings own its options (one reference). NULL: it is our own. */
 	struct settings *lender;
 };
 
@@ -36,11 +36,11 @@ struct settings {
 	size_t max_clients;            /* of one worker: max-connections, or what the limit of open files leaves */
 	size_t kept;                   /* how many routes and listeners stay as they were, for a file of theirs */
 	struct tls_set *tls;
-	struct interception *interception;     /* one reference; NULL: no CONNECT is opened */
-	struct guard guard;            /* for destinations that clients choose */
-	struct guard tunnel_guard;     /* for destinations of CONNECT */
-	struct client_rate *client_rate;       /* a reference; NULL: clients may ask as often as they like */
-	struct route_settings *routes; /* one for each of conf's routes, by number */
+	struct interception *interception;     /* One reference; NULL: no CONNECT is opened. */
+	struct guard guard;            /* For destinations that clients choose. */
+	struct guard tunnel_guard;     /* For destinations of CONNECT. */
+	struct client_rate *client_rate;       /* One reference; NULL: there is no limit. */
+	struct route_settings *routes; /* One for each of conf's routes, by number. */
 };
 
 /* One reference. Takes over conf. NULL: its certificates, keys or origin-fields cannot be used, or out of memory

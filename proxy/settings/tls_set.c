@@ -188,7 +188,7 @@ static int set_route(struct tls_making *m, struct conf_route *route)
 	return 0;
 }
 
-/* What fails at start is named with all the rest that fails. */
+/* At start all failures are logged. */
 static void set_all(struct tls_making *m)
 {
 	struct conf_route_list *routes = &m->conf->routes;
