@@ -13,7 +13,7 @@ from proxy import BINARY
 from test_admin import TOKEN, Admin
 from wire import PATIENCE, TIMEOUT, message
 
-HELD = 200      # more than there are places of any kind
+HELD = 100      # more than there are places of any kind
 LONG = 2 << 20
 PATIENCE = 8    # seconds, on whatever machine: less than the listener waits for half a request itself (10 s)
 
