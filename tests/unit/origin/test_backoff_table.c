@@ -166,6 +166,9 @@ static void in_random_order(void)
 /* What backoff takes once a million hosts and URLs have failed; utfeed-operating(7) says it. */
 static void memory(void)
 {
+	if (UNIT_RACES_ONLY)
+		UNIT_SKIP("one thread, and a million names");
+
 	static const struct backoff_terms terms = { .pauses = true };
 	static const struct { const char *rule; int host, path; size_t most; } cases[] = {
 		{ "URLs of 100 bytes", 8, 70, 4 << 20 }, { "the longest that find room", 230, 260, 11 << 20 },
