@@ -5,14 +5,14 @@
 
 #include "proxy/settings/settings.h"
 
-void request_context_set(struct request_context *ctx, struct settings *s)
+void request_context_set(struct request_context *ctx, struct settings *settings)
 {
 	struct settings *former = ctx->settings;
 
-	ctx->settings = s ? settings_ref(s) : NULL;
-	ctx->conf = s ? s->conf : NULL;
-	ctx->tls = s ? s->tls : NULL;
-	ctx->guard = s ? &s->guard : NULL;
-	ctx->tunnel_guard = s ? &s->tunnel_guard : NULL;
+	ctx->settings = settings ? settings_ref(settings) : NULL;
+	ctx->conf = settings ? settings->conf : NULL;
+	ctx->tls = settings ? settings->tls : NULL;
+	ctx->guard = settings ? &settings->guard : NULL;
+	ctx->tunnel_guard = settings ? &settings->tunnel_guard : NULL;
 	settings_unref(&former);
 }

@@ -26,9 +26,9 @@ struct conditional_stored answer_validators(const struct answer *a, const struct
 	return stored;
 }
 
-static void deliver_lines(const struct answer *a, bool stored, struct delivery *f)
+static void deliver_lines(const struct answer *a, bool stored, struct delivery *delivery)
 {
-	struct text t = text_on(f->lines, sizeof f->lines - 1);
+	struct text t = text_on(delivery->lines, sizeof delivery->lines - 1);
 
 	if (stored) {
 		text_puts(&t, "Age: ");
@@ -36,38 +36,38 @@ static void deliver_lines(const struct answer *a, bool stored, struct delivery *
 		text_puts(&t, "\r\n");
 	}
 	cache_status_line(&t, a->ctx->conf->via, &a->status);
-	f->lines[t.failed ? 0 : t.len] = '\0';
+	delivery->lines[t.failed ? 0 : t.len] = '\0';
 }
 
 /* A head of that text, which it takes over. NULL: out of memory. */
 static struct object_head *deliver_take_head(struct text *t, int status)
 {
-	struct object_head *h = object_head_new();
+	struct object_head *head = object_head_new();
 
-	if (!h || !(h->bytes = text_take(t, &h->len))) {
+	if (!head || !(head->bytes = text_take(t, &head->len))) {
 		text_free(t);
-		object_head_unref(&h);
+		object_head_unref(&head);
 		return NULL;
 	}
-	h->status = status;
-	return h;
+	head->status = status;
+	return head;
 }
 
 /* Puts that text in the place of the head that goes out; the body stays as it is. -1: out of memory. */
-static int deliver_replace_head(struct delivery *f, struct text *t)
+static int deliver_replace_head(struct delivery *delivery, struct text *t)
 {
-	const struct object_head *from = f->head;
-	struct object_head *h = deliver_take_head(t, from->status);
+	const struct object_head *from = delivery->head;
+	struct object_head *head = deliver_take_head(t, from->status);
 
-	if (!h)
+	if (!head)
 		return -1;
-	h->no_body = from->no_body;
-	h->content_length = from->content_length;
-	h->gzip = from->gzip;
-	h->coded = from->coded;
-	h->etag_end = (uint32_t)head_text_etag_end((struct slice){ h->bytes, h->len });
-	object_head_unref(&f->head);
-	f->head = h;
+	head->no_body = from->no_body;
+	head->content_length = from->content_length;
+	head->gzip = from->gzip;
+	head->coded = from->coded;
+	head->etag_end = (uint32_t)head_text_etag_end((struct slice){ head->bytes, head->len });
+	object_head_unref(&delivery->head);
+	delivery->head = head;
 	return 0;
 }
 
@@ -79,48 +79,48 @@ static void deliver_begin(struct text *t, int status)
 static struct object_head *deliver_make_head(const struct object_head *from, int status, const char *const *names,
     bool keep)
 {
-	struct object_head *h;
+	struct object_head *head;
 	struct text t = { 0 };
 
 	deliver_begin(&t, status);
 	head_text_copy(&t, (struct slice){ from->bytes, from->len }, names, keep);
-	if (!(h = deliver_take_head(&t, status)))
+	if (!(head = deliver_take_head(&t, status)))
 		return NULL;
-	h->no_body = status == 304;
-	h->content_length = -1;
-	return h;
+	head->no_body = status == 304;
+	head->content_length = -1;
+	return head;
 }
 
 /* Where the request's precondition names the gzip form, which the client then holds, the 304 gets the ETag of that
  * form. */
-static int deliver_mark_gzip(struct object_head *h, const struct http_msg *m)
+static int deliver_mark_gzip(struct object_head *head, const struct http_msg *m)
 {
-	size_t at = head_text_etag_end((struct slice){ h->bytes, h->len }), n = sizeof ETAG_GZIP - 1;
+	size_t at = head_text_etag_end((struct slice){ head->bytes, head->len }), n = sizeof ETAG_GZIP - 1;
 	char *bytes;
 
 	if (!at || !conditional_names_variant(m, ETAG_GZIP))
 		return 0;
-	if (!(bytes = realloc(h->bytes, h->len + n)))
+	if (!(bytes = realloc(head->bytes, head->len + n)))
 		return -1;
-	memmove(bytes + at + n, bytes + at, h->len - at);
+	memmove(bytes + at + n, bytes + at, head->len - at);
 	memcpy(bytes + at, ETAG_GZIP, n);
-	h->bytes = bytes;
-	h->len += n;
+	head->bytes = bytes;
+	head->len += n;
 	return 0;
 }
 
-static int deliver_not_modified(const struct answer *a, const struct object_head *from, struct delivery *f)
+static int deliver_not_modified(const struct answer *a, const struct object_head *from, struct delivery *delivery)
 {
 	/* the fields of RFC 9110 section 15.4.5, and those that utfeed adds by itself. To caches between here and the
 	 * client, CDN-Cache-Control does what Cache-Control does (RFC 9213 section 2.2). */
 	static const char *const kept[] = { CDN_CACHE_CONTROL, "cache-control", "content-location", "date", "etag",
 		"expires", "vary", "last-modified", "via", "x-encoding-rule", "cache-status", "set-cookie",
 		"content-security-policy", "x-content-type-options", NULL };
-	struct object_head *h = deliver_make_head(from, 304, kept, true);
-	bool made = h && (!from->gzip || !deliver_mark_gzip(h, a->request->msg));
+	struct object_head *head = deliver_make_head(from, 304, kept, true);
+	bool made = head && (!from->gzip || !deliver_mark_gzip(head, a->request->msg));
 
-	object_head_unref(&f->head);
-	f->head = h;
+	object_head_unref(&delivery->head);
+	delivery->head = head;
 	return made ? 0 : -1;
 }
 
@@ -158,43 +158,43 @@ static void deliver_add_location(struct text *t, const struct answer *a, struct 
 
 /* A relative Location would lead the gateway's client to utfeed itself, and an absolute one past utfeed. The stored
  * head keeps the origin's Location, because clients may know the gateway by several names. */
-static int deliver_lead(const struct answer *a, struct delivery *f)
+static int deliver_lead(const struct answer *a, struct delivery *delivery)
 {
 	static const char *const replaced[] = { "location", NULL };
-	struct slice from = { f->head->bytes, f->head->len }, location;
+	struct slice from = { delivery->head->bytes, delivery->head->len }, location;
 	struct text t = { 0 };
 
-	if (a->target.mode != TARGET_GATEWAY || !deliver_leads(f->head->status))
+	if (a->target.mode != TARGET_GATEWAY || !deliver_leads(delivery->head->status))
 		return 0;
 	location = head_text_get(from, "location");
 	if (!location.at)
 		return 0;
-	deliver_begin(&t, f->head->status);
+	deliver_begin(&t, delivery->head->status);
 	head_text_copy(&t, from, replaced, false);
 	deliver_add_location(&t, a, location);
-	return deliver_replace_head(f, &t);
+	return deliver_replace_head(delivery, &t);
 }
 
 static int deliver_range(const struct object_head *from, enum range_answer what, const struct byte_range *range,
-    uint64_t length, struct delivery *f)
+    uint64_t length, struct delivery *delivery)
 {
 	static const char *const replaced[] = { "content-range", NULL };
-	size_t n = strlen(f->lines);
-	struct object_head *h = deliver_make_head(from, what == RANGE_ONE ? 206 : 416, replaced, false);
+	size_t n = strlen(delivery->lines);
+	struct object_head *head = deliver_make_head(from, what == RANGE_ONE ? 206 : 416, replaced, false);
 
-	if (!h)
+	if (!head)
 		return -1;
-	object_head_unref(&f->head);
-	f->head = h;
+	object_head_unref(&delivery->head);
+	delivery->head = head;
 	if (what == RANGE_ONE) {
-		f->offset = range->first;
-		f->content_length = (int64_t)(range->last - range->first + 1);
-		snprintf(f->lines + n, sizeof f->lines - n, "Content-Range: bytes %llu-%llu/%llu\r\n",
+		delivery->offset = range->first;
+		delivery->content_length = (int64_t)(range->last - range->first + 1);
+		snprintf(delivery->lines + n, sizeof delivery->lines - n, "Content-Range: bytes %llu-%llu/%llu\r\n",
 		    (unsigned long long)range->first, (unsigned long long)range->last, (unsigned long long)length);
 	} else {
-		f->offset = length;
-		f->content_length = 0;
-		snprintf(f->lines + n, sizeof f->lines - n, "Content-Range: bytes */%llu\r\n",
+		delivery->offset = length;
+		delivery->content_length = 0;
+		snprintf(delivery->lines + n, sizeof delivery->lines - n, "Content-Range: bytes */%llu\r\n",
 		    (unsigned long long)length);
 	}
 	return 0;
@@ -207,17 +207,17 @@ static bool deliver_keeps(struct slice name)
 
 /* Gives the response the fields by which a web page may read it, in the place of the origin's own. They depend on the
  * page, so no stored head has them. */
-static int deliver_cors(const struct answer *a, struct delivery *f)
+static int deliver_cors(const struct answer *a, struct delivery *delivery)
 {
 	struct text t = { 0 };
 
-	deliver_begin(&t, f->head->status);
-	head_text_copy_if(&t, (struct slice){ f->head->bytes, f->head->len }, deliver_keeps);
+	deliver_begin(&t, delivery->head->status);
+	head_text_copy_if(&t, (struct slice){ delivery->head->bytes, delivery->head->len }, deliver_keeps);
 	cors_add(&t, answer_cors(a), a->request->msg);
-	return deliver_replace_head(f, &t);
+	return deliver_replace_head(delivery, &t);
 }
 
-static int deliver_choose(struct answer *a, struct object *o, struct object_head *head, struct delivery *f)
+static int deliver_choose(struct answer *a, struct object *o, struct object_head *head, struct delivery *delivery)
 {
 	bool from_store = a->source == SOURCE_STORED || a->source == SOURCE_SUBSTITUTED;
 	struct conditional_stored stored;
@@ -226,9 +226,9 @@ static int deliver_choose(struct answer *a, struct object *o, struct object_head
 	const struct entry *part;
 	int failed;
 
-	deliver_lines(a, from_store, f);
+	deliver_lines(a, from_store, delivery);
 	answer_count(a);
-	if (deliver_lead(a, f))
+	if (deliver_lead(a, delivery))
 		return -1;
 	if (a->source == SOURCE_PAST || (head->status != 200 && head->status != 206) || !request_reads(a->request))
 		return 0;
@@ -237,37 +237,38 @@ static int deliver_choose(struct answer *a, struct object *o, struct object_head
 	stored = answer_validators(a, head);
 	switch (conditional_evaluate(a->request->msg, &stored, answer_now(a))) {
 	case CONDITIONAL_NOT_MODIFIED:
-		return deliver_not_modified(a, head, f);
+		return deliver_not_modified(a, head, delivery);
 	case CONDITIONAL_FAILED:
-		f->head = deliver_make_head(head, 412, (const char *const[]){ "date", "via", "etag", NULL }, true);
-		f->content_length = 0;
+		delivery->head =
+		    deliver_make_head(head, 412, (const char *const[]){ "date", "via", "etag", NULL }, true);
+		delivery->content_length = 0;
 		object_head_unref(&head);
-		return f->head ? 0 : -1;
+		return delivery->head ? 0 : -1;
 	case CONDITIONAL_PROCEED:
 		break;
 	}
 	if (from_store && (part = lookup_part(a, &range))) {
-		failed = deliver_range(head, RANGE_ONE, &range, part->part.total, f);
-		f->offset -= part->part.first;
+		failed = deliver_range(head, RANGE_ONE, &range, part->part.total, delivery);
+		delivery->offset -= part->part.first;
 		return failed;
 	}
 	if (a->request->method != METHOD_GET || head->status != 200 || object_phase(o) != OBJECT_DONE)
 		return 0;
 	what = range_evaluate(a->request->msg, &stored, object_length(o), answer_now(a), &range);
-	return what == RANGE_NONE ? 0 : deliver_range(head, what, &range, object_length(o), f);
+	return what == RANGE_NONE ? 0 : deliver_range(head, what, &range, object_length(o), delivery);
 }
 
-int answer_deliver(struct answer *a, struct object *o, struct object_head *head, struct delivery *f)
+int answer_deliver(struct answer *a, struct object *o, struct object_head *head, struct delivery *delivery)
 {
 	int failed;
 
-	f->head = head;
-	f->content_length = object_content_length(o);
-	f->offset = 0;
-	*f->lines = '\0';
+	delivery->head = head;
+	delivery->content_length = object_content_length(o);
+	delivery->offset = 0;
+	*delivery->lines = '\0';
 	if (a->state == ANSWER_NEW)
 		return 0;
 	answer_begin(a);
-	failed = deliver_choose(a, o, head, f);
-	return !failed && answer_cors(a) ? deliver_cors(a, f) : failed;
+	failed = deliver_choose(a, o, head, delivery);
+	return !failed && answer_cors(a) ? deliver_cors(a, delivery) : failed;
 }

@@ -100,22 +100,22 @@ static bool dispatch_is_safe(struct slice method)
 }
 
 /* Relays a request past the cache: unsafe methods, and routes without a cache. */
-static void dispatch_relay(struct answer *a, struct fetch_request *r)
+static void dispatch_relay(struct answer *a, struct fetch_request *asked)
 {
 	const struct request_context *ctx = a->ctx;
-	bool safe = dispatch_is_safe((struct slice){ r->method, strlen(r->method) });
+	bool safe = dispatch_is_safe((struct slice){ asked->method, strlen(asked->method) });
 	struct object *o = object_new(ctx->conf->transit_bytes);
 	struct fetch_hooks hooks;
 
 	a->kind = KIND_RELAY;
 	a->status.fwd = request_reads(a->request) ? FWD_BYPASS : FWD_METHOD;
-	if (o && !safe && !invalidate_hooks(&hooks, ctx->sweeper, &r->to,
+	if (o && !safe && !invalidate_hooks(&hooks, ctx->sweeper, &asked->to,
 	        (struct slice){ a->memory.key.bytes, a->url_len }))
-		r->hooks = &hooks;
-	if (!o || fetch_start(ctx->fetches, r, o)) {
-		if (r->hooks)
-			r->hooks->end(r->hooks->arg);
-		fetch_request_free(r);
+		asked->hooks = &hooks;
+	if (!o || fetch_start(ctx->fetches, asked, o)) {
+		if (asked->hooks)
+			asked->hooks->end(asked->hooks->arg);
+		fetch_request_free(asked);
 		object_unref(&o);
 	}
 	a->object = o;
@@ -187,11 +187,11 @@ static struct object *dispatch_purged(const struct request_context *ctx, const s
 	    "Purged from memory; the store behind it has not confirmed that yet, and is asked until it does.", count);
 }
 
-static void dispatch_on_purged(struct purge_wait *w)
+static void dispatch_on_purged(struct purge_wait *wait)
 {
-	struct answer *a = w->owner;
+	struct answer *a = wait->owner;
 
-	a->object = dispatch_purged(a->ctx, &w->purge, w->count, w->counting, w->owed);
+	a->object = dispatch_purged(a->ctx, &wait->purge, wait->count, wait->counting, wait->owed);
 	purge_wait_free(&a->purging);
 	answer_came(a);
 }

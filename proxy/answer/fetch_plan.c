@@ -40,14 +40,15 @@ struct backoff_terms fetch_plan_terms(const struct request_context *ctx, const s
 
 /* The question to backoff. False: it remembers nothing, and need not be asked. */
 static bool plan_asked(const struct request_context *ctx, const struct request *request, const struct target *target,
-    struct slice url, struct backoff_request *r, struct backoff_terms *terms)
+    struct slice url, struct backoff_request *backoff_request, struct backoff_terms *terms)
 {
 	struct parent_rules parents;
 
 	if (backoff_is_idle(ctx->backoff))
 		return false;
 	parents = fetch_plan_parents(ctx->conf, target->route);
-	*r = (struct backoff_request){ .url = url, .parent = parent_number(parent_choose(&parents, &target->to)),
+	*backoff_request = (struct backoff_request){ .url = url,
+		.parent = parent_number(parent_choose(&parents, &target->to)),
 		.changes = !request_reads(request) };
 	*terms = fetch_plan_terms(ctx, request, target);
 	return true;
@@ -90,7 +91,7 @@ static struct normalise_options plan_encoding(const struct request_context *ctx,
 
 /* Has the body's URLs lead through the gateway where they are to. -1: out of memory. */
 static int plan_gateway(const struct request_context *ctx, const struct request *request, const struct target *target,
-    struct fetch_request *r)
+    struct fetch_request *asked)
 {
 	struct text t = { 0 };
 	size_t len;
@@ -101,12 +102,12 @@ static int plan_gateway(const struct request_context *ctx, const struct request 
 	if (t.len == 0 && !t.failed)
 		return 0;
 	text_add(&t, "", 1);
-	if (!(r->gateway = text_take(&t, &len)))
+	if (!(asked->gateway = text_take(&t, &len)))
 		return -1;
-	r->transform.encoding.gateway = r->gateway;
-	etag_suffix(r->transform.head.etag_suffix,
-	    hash_fold(settings_encoding(ctx->settings, target->route, r->transform.encoding.policy),
-	        hash_xx64(r->gateway, len)));
+	asked->transform.encoding.gateway = asked->gateway;
+	etag_suffix(asked->transform.head.etag_suffix,
+	    hash_fold(settings_encoding(ctx->settings, target->route, asked->transform.encoding.policy),
+	        hash_xx64(asked->gateway, len)));
 	return 0;
 }
 
@@ -115,7 +116,7 @@ static const enum response_way plan_ways[] = {
 };
 
 int fetch_plan(const struct request_context *ctx, const struct request *request, const struct target *target,
-    enum policy policy, struct object *body, bool ranged, struct slice begin, struct fetch_request *r)
+    enum policy policy, struct object *body, bool ranged, struct slice begin, struct fetch_request *asked)
 {
 	const struct conf *conf = ctx->conf;
 	const struct conf_route *route = target->route;
@@ -124,7 +125,7 @@ int fetch_plan(const struct request_context *ctx, const struct request *request,
 	/* of redirects that lead to another origin; every URL is the gateway's own */
 	const struct conf_route *hop = target->mode == TARGET_GATEWAY ? route : &conf->direct;
 
-	*r = (struct fetch_request){
+	*asked = (struct fetch_request){
 		.id = ctx->id,
 		.tls = tls_set_origin(ctx->tls, route), .hop_tls = tls_set_origin(ctx->tls, hop),
 		.body = body,
@@ -162,21 +163,21 @@ int fetch_plan(const struct request_context *ctx, const struct request *request,
 				.gzip = conf->gzip },
 		},
 	};
-	etag_suffix(r->transform.head.etag_suffix, settings_encoding(ctx->settings, route, policy));
-	r->elsewhere = reads && route->keep_feed_ms;
-	r->lasting = route->slow_after_ms;
+	etag_suffix(asked->transform.head.etag_suffix, settings_encoding(ctx->settings, route, policy));
+	asked->elsewhere = reads && route->keep_feed_ms;
+	asked->lasting = route->slow_after_ms;
 	/* A client that sends cookies of its own keeps those that it is given, too; a route's own are all there are. */
-	r->jar = r->redirects.hops && !target->cookies &&
+	asked->jar = asked->redirects.hops && !target->cookies &&
 	    !conf_fields_have(&route->origin_fields, "cookie", sizeof "cookie" - 1);
-	r->to = target->to;
-	if (destination_set_path(&r->to, target->to.path, target->to.path_len))
+	asked->to = target->to;
+	if (destination_set_path(&asked->to, target->to.path, target->to.path_len))
 		return -1;
-	if (!plan_gateway(ctx, request, target, r) &&
-	    !request_head_write(r, m, conf, target, !caches, ctx->trace, begin)) {
-		r->settings = settings_ref(ctx->settings);
-		r->timing = fetch_timing_share(ctx->timing);
+	if (!plan_gateway(ctx, request, target, asked) &&
+	    !request_head_write(asked, m, conf, target, !caches, ctx->trace, begin)) {
+		asked->settings = settings_ref(ctx->settings);
+		asked->timing = fetch_timing_share(ctx->timing);
 		return 0;
 	}
-	fetch_request_free(r);
+	fetch_request_free(asked);
 	return -1;
 }

@@ -34,7 +34,7 @@ bool fetch_plan_caches(const struct request *, const struct target *);
  * asks for. begin: as request_head_write() takes it. The strings of *r are the caller's (fetch_request_free()) until a
  * fetch takes them. -1: out of memory. */
 int fetch_plan(const struct request_context *, const struct request *, const struct target *, enum policy,
-    struct object *body, bool ranged, struct slice begin, struct fetch_request *r)
+    struct object *body, bool ranged, struct slice begin, struct fetch_request *asked)
     __attribute__((warn_unused_result));
 
 #endif

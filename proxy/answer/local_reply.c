@@ -32,38 +32,39 @@ struct object *local_reply(const struct request_context *ctx, int status, const 
 
 struct object *local_reply_failed(const struct request_context *ctx, const struct object *failed)
 {
-	const struct failure *f = object_failure(failed);
+	const struct failure *failure = object_failure(failed);
 	const struct object_report *report = object_reported(failed);
 	struct text t = { 0 };
 	struct object *o = NULL;
 	char *fields;
 	size_t len;
 
-	text_printf(&t, "Proxy-Status: %s; error=%s", ctx->conf->via, failure_token(f->error));
-	if (f->received_status)
-		text_printf(&t, "; received-status=%d", f->received_status);
-	if (f->details[0])
-		text_printf(&t, "; details=\"%s\"", f->details);
+	text_printf(&t, "Proxy-Status: %s; error=%s", ctx->conf->via, failure_token(failure->error));
+	if (failure->received_status)
+		text_printf(&t, "; received-status=%d", failure->received_status);
+	if (failure->details[0])
+		text_printf(&t, "; details=\"%s\"", failure->details);
 	text_puts(&t, "\r\n");
-	if (f->retry_after_s)
-		text_printf(&t, "Retry-After: %u\r\n", f->retry_after_s);
+	if (failure->retry_after_s)
+		text_printf(&t, "Retry-After: %u\r\n", failure->retry_after_s);
 	text_add(&t, "", 1);
 	if ((fields = text_take(&t, &len)))
-		o = local_reply(ctx, failure_answer_status(f), fields, failure_text(f->error), f->details);
+		o = local_reply(ctx, failure_answer_status(failure), fields, failure_text(failure->error),
+		    failure->details);
 	if (o)
 		*object_report(o) = *report;
 	free(fields);
-	stats_add(loop_stats(ctx->loop), STAT_RESPONSES_ERROR, failure_answer_status(f) >= 500);
+	stats_add(loop_stats(ctx->loop), STAT_RESPONSES_ERROR, failure_answer_status(failure) >= 500);
 	return o;
 }
 
-struct object *local_reply_failure(const struct request_context *ctx, const struct failure *f)
+struct object *local_reply_failure(const struct request_context *ctx, const struct failure *failure)
 {
 	struct object *failed = object_new(0), *o;
 
 	if (!failed)
 		return NULL;
-	object_fail(failed, f);
+	object_fail(failed, failure);
 	o = local_reply_failed(ctx, failed);
 	object_unref(&failed);
 	return o;

@@ -76,15 +76,15 @@ void lookup_restart(struct answer *a, enum lookup_step step)
 struct slice lookup_sent(struct answer *a)
 {
 	struct text *sent = &a->memory.sent;
-	struct lookup *l = &a->lookup;
+	struct lookup *lookup = &a->lookup;
 
-	if (!l->sent.at) {
+	if (!lookup->sent.at) {
 		text_empty(sent);
-		l->sent_open = request_head_sent(sent, a->request->msg, &a->target);
+		lookup->sent_open = request_head_sent(sent, a->request->msg, &a->target);
 		if (!sent->failed)
-			l->sent = (struct slice){ sent->bytes, sent->len };
+			lookup->sent = (struct slice){ sent->bytes, sent->len };
 	}
-	return l->sent;
+	return lookup->sent;
 }
 
 /* False: out of memory. */
@@ -136,14 +136,14 @@ static enum lookup_step lookup_step_key(struct answer *a)
 
 /* ---- FIND, WAIT ---- */
 
-static enum lookup_step lookup_found_step(const struct lookup *l)
+static enum lookup_step lookup_found_step(const struct lookup *lookup)
 {
-	return l->sought == SOUGHT_PARTS ? LOOKUP_PARTS : LOOKUP_DECIDE;
+	return lookup->sought == SOUGHT_PARTS ? LOOKUP_PARTS : LOOKUP_DECIDE;
 }
 
-static void lookup_on_got(struct store_wait *w, struct entry *e)
+static void lookup_on_got(struct store_wait *wait, struct entry *e)
 {
-	struct answer *a = container_of(w, struct answer, lookup.wait);
+	struct answer *a = container_of(wait, struct answer, lookup.wait);
 
 	if (e)
 		cache_warm(a->ctx->cache, e, &a->lookup.ticket);
@@ -156,24 +156,24 @@ static void lookup_on_got(struct store_wait *w, struct entry *e)
 
 static enum lookup_step lookup_step_find(struct answer *a)
 {
-	struct lookup *l = &a->lookup;
-	bool parts = l->sought == SOUGHT_PARTS;
+	struct lookup *lookup = &a->lookup;
+	bool parts = lookup->sought == SOUGHT_PARTS;
 
-	l->leaves = cache_in_flight_ends(a->ctx->cache);
-	l->wait = (struct store_wait){ .loop = a->ctx->loop, .got = lookup_on_got };
-	l->waited = false;
-	switch (cache_get(a->ctx->cache, parts ? l->parts : l->key, parts ? l->parts_len : l->key_len, &l->found,
-	    &l->wait, &l->ticket)) {
+	lookup->leaves = cache_in_flight_ends(a->ctx->cache);
+	lookup->wait = (struct store_wait){ .loop = a->ctx->loop, .got = lookup_on_got };
+	lookup->waited = false;
+	switch (cache_get(a->ctx->cache, parts ? lookup->parts : lookup->key,
+	    parts ? lookup->parts_len : lookup->key_len, &lookup->found, &lookup->wait, &lookup->ticket)) {
 	case STORE_WAIT:
-		l->waited = true;
+		lookup->waited = true;
 		return LOOKUP_WAIT;
 	case STORE_MISSING:
-		l->found = NULL;
+		lookup->found = NULL;
 		break;
 	case STORE_FOUND:
 		break;
 	}
-	return lookup_found_step(l);
+	return lookup_found_step(lookup);
 }
 
 /* ---- DECIDE ---- */
@@ -227,32 +227,33 @@ static enum lookup_step lookup_revalidate(struct answer *a, struct entry *e, int
 }
 
 /* Counts a request that would have been asked of the origin, had its directives counted. */
-static void lookup_count_reload(struct answer *a, const struct freshness *f, int64_t now)
+static void lookup_count_reload(struct answer *a, const struct freshness *fresh, int64_t now)
 {
 	const struct cache_control *says = &a->request->says;
 
-	if (a->lookup.cc != says && freshness_reuse(f, says, now, NULL) != REUSE_FRESH)
+	if (a->lookup.cc != says && freshness_reuse(fresh, says, now, NULL) != REUSE_FRESH)
 		stats_add(loop_stats(a->ctx->loop), STAT_RELOADS_HELD, 1);
 }
 
 /* A part is never refreshed in the background: the ranges of the next client need not be those of this one. */
 static enum lookup_step lookup_decide_entry(struct answer *a, struct entry *e)
 {
-	struct lookup *l = &a->lookup;
+	struct lookup *lookup = &a->lookup;
 	bool by_request = false;
 	struct entry_clock clock = lookup_entry_clock(a, e);
 
-	l->cc = freshness_request_for(&l->own_cc, &a->request->says, &l->settings, &e->freshness, clock.now);
-	switch (freshness_reuse(&e->freshness, l->cc, clock.now, &by_request)) {
+	lookup->cc =
+	    freshness_request_for(&lookup->own_cc, &a->request->says, &lookup->settings, &e->freshness, clock.now);
+	switch (freshness_reuse(&e->freshness, lookup->cc, clock.now, &by_request)) {
 	case REUSE_FRESH:
 		lookup_count_reload(a, &e->freshness, clock.now);
-		if (!l->part)
+		if (!lookup->part)
 			lookup_refresh_ahead(a, e, clock.now);
 		return lookup_hit(a, e, &clock);
 	case REUSE_STALE:
 		return lookup_hit(a, e, &clock);
 	case REUSE_STALE_REFRESH:
-		if (l->part)
+		if (lookup->part)
 			return lookup_revalidate(a, e, clock.now, by_request);
 		lookup_refresh(a, e);
 		return lookup_hit(a, e, &clock);
@@ -267,16 +268,16 @@ static enum lookup_step lookup_decide_entry(struct answer *a, struct entry *e)
 /* Nothing was found. If the request asks for a range that may go to the origin, its stored parts are looked up next. */
 static enum lookup_step lookup_decide_nothing(struct answer *a)
 {
-	struct lookup *l = &a->lookup;
+	struct lookup *lookup = &a->lookup;
 	struct text key = { 0 };
 
-	if (l->parts || !request_head_ranged(a->request->msg))
+	if (lookup->parts || !request_head_ranged(a->request->msg))
 		return lookup_miss(a);
-	text_add(&key, l->key, l->key_len);
+	text_add(&key, lookup->key, lookup->key_len);
 	text_puts(&key, ENTRY_PARTS);
-	l->sought = SOUGHT_PARTS;
-	l->parts = text_take(&key, &l->parts_len);
-	return l->parts ? LOOKUP_FIND : LOOKUP_DONE;
+	lookup->sought = SOUGHT_PARTS;
+	lookup->parts = text_take(&key, &lookup->parts_len);
+	return lookup->parts ? LOOKUP_FIND : LOOKUP_DONE;
 }
 
 /* A record of variants leads to a variant's key, and never from there to another record: a store that somebody else
@@ -293,12 +294,12 @@ static enum lookup_step lookup_decide_variants(struct answer *a, const struct en
 
 /* Lets go of a variant that was stored before something else had the place of its record. The response in between was
  * newer, and a client may have seen it (RFC 9111 section 4). */
-static void lookup_judge_generation(struct lookup *l)
+static void lookup_judge_generation(struct lookup *lookup)
 {
-	struct entry *e = l->found;
+	struct entry *e = lookup->found;
 
-	if (e && e->object && l->key_len > l->primary_len && e->generation != l->generation)
-		entry_unref(&l->found);
+	if (e && e->object && lookup->key_len > lookup->primary_len && e->generation != lookup->generation)
+		entry_unref(&lookup->found);
 }
 
 static enum lookup_step lookup_step_decide(struct answer *a)
@@ -341,18 +342,19 @@ static bool lookup_part_holds_range(struct answer *a)
 
 static enum lookup_step lookup_step_parts(struct answer *a)
 {
-	struct lookup *l = &a->lookup;
+	struct lookup *lookup = &a->lookup;
 
-	l->sought = SOUGHT_WHOLE;
-	lookup_judge_generation(l);
-	if ((l->ranged = lookup_goes_ranged(a)))
-		l->company = COMPANY_NONE;
-	if (l->ranged && l->found && l->found->object) {
-		l->part = l->found;
-		l->found = NULL;
-		return lookup_part_holds_range(a) ? lookup_decide_entry(a, l->part) : lookup_forward(a, FWD_PARTIAL);
+	lookup->sought = SOUGHT_WHOLE;
+	lookup_judge_generation(lookup);
+	if ((lookup->ranged = lookup_goes_ranged(a)))
+		lookup->company = COMPANY_NONE;
+	if (lookup->ranged && lookup->found && lookup->found->object) {
+		lookup->part = lookup->found;
+		lookup->found = NULL;
+		return lookup_part_holds_range(a) ? lookup_decide_entry(a, lookup->part)
+		    : lookup_forward(a, FWD_PARTIAL);
 	}
-	entry_unref(&l->found);
+	entry_unref(&lookup->found);
 	return lookup_miss(a);
 }
 
@@ -361,15 +363,15 @@ static enum lookup_step lookup_step_parts(struct answer *a)
 void lookup_start(struct answer *a, const struct freshness_settings *settings, uint64_t settings_hash,
     enum policy policy, bool alone)
 {
-	struct lookup *l = &a->lookup;
+	struct lookup *lookup = &a->lookup;
 
-	memset(l, 0, offsetof(struct lookup, cc));
-	l->slow.queue = NULL;
-	l->company = alone ? COMPANY_NONE : COMPANY_ANY;
-	l->policy = policy;
-	l->settings = *settings;
-	l->settings_hash = settings_hash;
-	l->cc = freshness_request(&l->own_cc, &a->request->says, settings);
+	memset(lookup, 0, offsetof(struct lookup, cc));
+	lookup->slow.queue = NULL;
+	lookup->company = alone ? COMPANY_NONE : COMPANY_ANY;
+	lookup->policy = policy;
+	lookup->settings = *settings;
+	lookup->settings_hash = settings_hash;
+	lookup->cc = freshness_request(&lookup->own_cc, &a->request->says, settings);
 	lookup_run(a);
 }
 
@@ -397,15 +399,15 @@ void lookup_settle(struct answer *a)
 
 void lookup_free(struct answer *a)
 {
-	struct lookup *l = &a->lookup;
+	struct lookup *lookup = &a->lookup;
 
 	if (lookup_waits(a))
-		cache_cancel(a->ctx->cache, &l->wait);
-	assert(task_is_out(&l->wait.task));
+		cache_cancel(a->ctx->cache, &lookup->wait);
+	assert(task_is_out(&lookup->wait.task));
 	lookup_settle(a);
-	entry_unref(&l->found);
-	entry_unref(&l->entry);
-	entry_unref(&l->part);
-	free(l->parts);
-	l->parts = NULL;
+	entry_unref(&lookup->found);
+	entry_unref(&lookup->entry);
+	entry_unref(&lookup->part);
+	free(lookup->parts);
+	lookup->parts = NULL;
 }

@@ -10,15 +10,15 @@
 
 static void lookup_let_go(struct answer *a)
 {
-	struct lookup *l = &a->lookup;
+	struct lookup *lookup = &a->lookup;
 
 	a->source = SOURCE_PAST;
 	a->status.collapsed = false;
-	l->plain = false;
-	entry_unref(&l->entry);
-	entry_unref(&l->part);
-	free(l->parts);
-	l->parts = NULL;
+	lookup->plain = false;
+	entry_unref(&lookup->entry);
+	entry_unref(&lookup->part);
+	free(lookup->parts);
+	lookup->parts = NULL;
 }
 
 /* Asks the stores anew, from the URL's own key on. */

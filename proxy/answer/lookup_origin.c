@@ -19,30 +19,30 @@
  * response would have to be. */
 static struct object *lookup_join(struct answer *a)
 {
-	struct lookup *l = &a->lookup;
-	struct object *o = cache_in_flight_join(a->ctx->cache, &l->busy);
+	struct lookup *lookup = &a->lookup;
+	struct object *o = cache_in_flight_join(a->ctx->cache, &lookup->busy);
 	const struct audience *to = o ? object_audience(o) : NULL;
 	int64_t now = answer_now(a);
 	struct cache_control own;
 
 	if (!to || freshness_reuse(&to->freshness,
-	        freshness_request_for(&own, &a->request->says, &l->settings, &to->freshness, now), now,
+	        freshness_request_for(&own, &a->request->says, &lookup->settings, &to->freshness, now), now,
 	        NULL) == REUSE_FRESH)
 		return o;
-	cache_in_flight_end(a->ctx->cache, &l->busy, o);
+	cache_in_flight_end(a->ctx->cache, &lookup->busy, o);
 	object_unref(&o);
 	return NULL;
 }
 
 /* Whether the origin may be asked now. The fetch asks again before each of its own requests. */
-static enum backoff_answer lookup_waits_for(struct answer *a, struct failure *f)
+static enum backoff_answer lookup_waits_for(struct answer *a, struct failure *failure)
 {
-	return fetch_plan_waits(a->ctx, a->request, &a->target, (struct slice){ a->lookup.key, a->url_len }, f);
+	return fetch_plan_waits(a->ctx, a->request, &a->target, (struct slice){ a->lookup.key, a->url_len }, failure);
 }
 
 /* The origin is not to be asked now. A stored response answers if it might answer while the origin cannot be reached
  * (RFC 9111 section 4.2.4). */
-static enum lookup_step lookup_pause(struct answer *a, const struct failure *f)
+static enum lookup_step lookup_pause(struct answer *a, const struct failure *failure)
 {
 	struct entry *e = a->lookup.entry;
 	bool kept = lookup_has_kept(a);
@@ -50,20 +50,20 @@ static enum lookup_step lookup_pause(struct answer *a, const struct failure *f)
 
 	stats_add(loop_stats(a->ctx->loop), STAT_BACKOFF_REFUSALS, 1);
 	a->paused = true;
-	a->why = f->before;
+	a->why = failure->before;
 	if (e)
 		clock = lookup_entry_clock(a, e);
 	if (!kept && !(e && freshness_if_error(&e->freshness, a->lookup.cc, clock.now))) {
-		a->object = local_reply_failure(a->ctx, f);
+		a->object = local_reply_failure(a->ctx, failure);
 		return LOOKUP_DONE;
 	}
 	stats_add(loop_stats(a->ctx->loop), STAT_PAUSE_KEPT, 1);
-	return kept ? lookup_kept(a, f->received_status) : lookup_hit(a, e, &clock);
+	return kept ? lookup_kept(a, failure->received_status) : lookup_hit(a, e, &clock);
 }
 
-static void lookup_on_slow(struct timer *t)
+static void lookup_on_slow(struct timer *timer)
 {
-	struct answer *a = container_of(t, struct answer, lookup.slow);
+	struct answer *a = container_of(timer, struct answer, lookup.slow);
 
 	a->lookup.late = true;
 	a->ready(a->owner);
@@ -90,38 +90,38 @@ static void lookup_watch(struct answer *a)
 /* Asks memory once more, because another worker may just have stored the response. */
 static bool lookup_finds_again(struct answer *a)
 {
-	struct lookup *l = &a->lookup;
+	struct lookup *lookup = &a->lookup;
 
-	if (l->company != COMPANY_ANY || l->leaves == cache_in_flight_ends(a->ctx->cache))
+	if (lookup->company != COMPANY_ANY || lookup->leaves == cache_in_flight_ends(a->ctx->cache))
 		return false;
-	l->company = COMPANY_FETCHES;
-	if (!(l->found = cache_peek(a->ctx->cache, l->key, l->key_len)))
+	lookup->company = COMPANY_FETCHES;
+	if (!(lookup->found = cache_peek(a->ctx->cache, lookup->key, lookup->key_len)))
 		return false;
-	entry_unref(&l->entry);
+	entry_unref(&lookup->entry);
 	return true;
 }
 
 enum lookup_step lookup_step_collapse(struct answer *a)
 {
-	struct lookup *l = &a->lookup;
+	struct lookup *lookup = &a->lookup;
 	struct failure f;
 	enum backoff_answer answer = lookup_waits_for(a, &f);
 
 	if (answer == BACKOFF_WAIT || (answer == BACKOFF_SOON && lookup_has_kept(a)))
 		return lookup_pause(a, &f);
-	if (cc_has(l->cc, CC_ONLY_IF_CACHED)) {
+	if (cc_has(lookup->cc, CC_ONLY_IF_CACHED)) {
 		a->object =
 		    local_reply(a->ctx, 504, "", "The response is not stored, and only-if-cached was asked for.", "");
 		return LOOKUP_DONE;
 	}
-	if (l->late && lookup_has_kept(a))
+	if (lookup->late && lookup_has_kept(a))
 		return lookup_kept(a, 0);
 	/* The feed was purged meanwhile, say: the client waits like any other, and asks the stores no more. */
-	l->late = false;
-	l->busy = cache_key(a->ctx->cache, l->key, l->key_len);
-	if (cache_is_hit_for_miss(a->ctx->cache, &l->busy, lookup_steady(a)))
-		l->company = COMPANY_NONE;
-	if (l->company != COMPANY_NONE && (a->object = lookup_join(a))) {
+	lookup->late = false;
+	lookup->busy = cache_key(a->ctx->cache, lookup->key, lookup->key_len);
+	if (cache_is_hit_for_miss(a->ctx->cache, &lookup->busy, lookup_steady(a)))
+		lookup->company = COMPANY_NONE;
+	if (lookup->company != COMPANY_NONE && (a->object = lookup_join(a))) {
 		if (lookup_is_late(a, a->object)) {
 			object_unref(&a->object);
 			return lookup_kept(a, 0);
@@ -149,15 +149,23 @@ static struct object *lookup_fetch(struct answer *a, const struct request *reque
     struct entry *entry, bool alone, bool *collapsed)
 {
 	const struct conf *conf = a->ctx->conf;
-	const struct lookup *l = &a->lookup;
+	const struct lookup *lookup = &a->lookup;
 	struct fill_params p = {
-		.cache = a->ctx->cache, .fetches = a->ctx->fetches, .loop = a->ctx->loop, .key = l->key,
-		.key_len = l->primary_len,
-		.busy = l->ranged ? cache_key(a->ctx->cache, l->parts, l->parts_len) : l->busy,
-		.request = request, .sent = sent, .entry = entry, .generation = l->generation, .part = l->part,
-		.ticket = l->waited && (entry || l->part) ? &l->ticket : NULL,
-		.freshness = l->settings,
-		.max_object = conf->cache_object_max, .max_head = conf->max_header_bytes,
+		.cache = a->ctx->cache,
+		.fetches = a->ctx->fetches,
+		.loop = a->ctx->loop,
+		.key = lookup->key,
+		.key_len = lookup->primary_len,
+		.busy = lookup->ranged ? cache_key(a->ctx->cache, lookup->parts, lookup->parts_len) : lookup->busy,
+		.request = request,
+		.sent = sent,
+		.entry = entry,
+		.generation = lookup->generation,
+		.part = lookup->part,
+		.ticket = lookup->waited && (entry || lookup->part) ? &lookup->ticket : NULL,
+		.freshness = lookup->settings,
+		.max_object = conf->cache_object_max,
+		.max_head = conf->max_header_bytes,
 		.max_fields = (size_t)conf->max_header_fields,
 		.transit_bytes = conf->transit_bytes,
 		.moves = lookup_moves(a),
@@ -166,7 +174,7 @@ static struct object *lookup_fetch(struct answer *a, const struct request *reque
 	};
 	struct fetch_request r;
 
-	if (!sent.at || fetch_plan(a->ctx, request, &a->target, l->policy, NULL, l->ranged,
+	if (!sent.at || fetch_plan(a->ctx, request, &a->target, lookup->policy, NULL, lookup->ranged,
 	        (struct slice){ sent.at, open }, &r))
 		return NULL;
 	return fill_start(&p, &r, collapsed);
@@ -183,9 +191,9 @@ static bool lookup_asks_plainly(const struct answer *a)
  * memory, or the fields are not known. */
 static int lookup_make_plain(struct answer *a, struct http_msg *m)
 {
-	const struct lookup *l = &a->lookup;
-	bool variant = l->key_len > l->primary_len;
-	struct entry *record = variant ? cache_peek(a->ctx->cache, l->key, l->primary_len) : NULL;
+	const struct lookup *lookup = &a->lookup;
+	bool variant = lookup->key_len > lookup->primary_len;
+	struct entry *record = variant ? cache_peek(a->ctx->cache, lookup->key, lookup->primary_len) : NULL;
 	const char *vary = record ? record->vary : "";
 	int status = -1;
 
@@ -215,16 +223,16 @@ static struct object *lookup_fetch_as(struct answer *a, const struct http_msg *m
 
 enum lookup_step lookup_step_fill(struct answer *a)
 {
-	struct lookup *l = &a->lookup;
+	struct lookup *lookup = &a->lookup;
 	struct slice sent = lookup_sent(a);
-	bool collapsed = false, alone = l->company == COMPANY_NONE;
+	bool collapsed = false, alone = lookup->company == COMPANY_NONE;
 	struct http_msg m;
 
-	if ((l->plain = lookup_asks_plainly(a) && !lookup_make_plain(a, &m))) {
-		a->object = lookup_fetch_as(a, &m, &a->request->says, l->entry, alone, &collapsed);
+	if ((lookup->plain = lookup_asks_plainly(a) && !lookup_make_plain(a, &m))) {
+		a->object = lookup_fetch_as(a, &m, &a->request->says, lookup->entry, alone, &collapsed);
 		http_msg_free(&m);
 	} else
-		a->object = lookup_fetch(a, a->request, sent, l->sent_open, l->entry, alone, &collapsed);
+		a->object = lookup_fetch(a, a->request, sent, lookup->sent_open, lookup->entry, alone, &collapsed);
 	a->source = collapsed ? SOURCE_COLLAPSED : SOURCE_FILL;
 	a->status.collapsed = collapsed;
 	a->asks |= !collapsed;

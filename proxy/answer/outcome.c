@@ -30,16 +30,16 @@ enum answer_outcome answer_outcome(const struct answer *a)
 /* Only routes with a name have counters of their own. */
 static void answer_count_route(const struct answer *a, enum answer_outcome outcome)
 {
-	struct route_counts *c = settings_counts(a->ctx->settings, a->target.route);
+	struct route_counts *counts = settings_counts(a->ctx->settings, a->target.route);
 	enum stats_route counter = ROUTE_REQUESTS;
 
-	if (!c)
+	if (!counts)
 		return;
 	if (outcome == ANSWER_HIT || outcome == ANSWER_STALE)
 		counter = ROUTE_HITS;
 	else if (outcome != ANSWER_NONE && outcome != ANSWER_BYPASS)
 		counter = ROUTE_MISSES;
-	stats_add_route(&c->of[a->ctx->worker], counter);
+	stats_add_route(&counts->of[a->ctx->worker], counter);
 }
 
 int64_t answer_next_fetch(const struct answer *a, const struct object *o)
@@ -77,9 +77,9 @@ const char *answer_kept_cause(const struct answer *a, char room[FAILURE_CAUSE_MA
 }
 
 /* When the origin gave or confirmed the feed that answered; 0: no feed did, or not what the origin has by now. */
-static int64_t answer_good(const struct answer *a, const struct object_report *r)
+static int64_t answer_good(const struct answer *a, const struct object_report *report)
 {
-	if (!r->decided || !r->verdict.feed)
+	if (!report->decided || !report->verdict.feed)
 		return 0;
 	return a->source == SOURCE_STORED || a->source == SOURCE_SUBSTITUTED ? a->freshness.response_time : a->came;
 }
@@ -103,27 +103,27 @@ static bool answer_origin_failed(const struct answer *a)
 	return false;
 }
 
-void answer_account(const struct answer *a, const struct object_report *r, const struct answer_ended *end,
-    struct feed_state *s)
+void answer_account(const struct answer *a, const struct object_report *report, const struct answer_ended *end,
+    struct feed_state *state)
 {
 	uint64_t now_us = loop_now_us(a->ctx->loop);
 	bool failed = answer_origin_failed(a) || end->why;
 
-	s->saved = answer_saves(a);
-	s->good = end->status < 400 && !end->cut ? answer_good(a, r) : 0;
+	state->saved = answer_saves(a);
+	state->good = end->status < 400 && !end->cut ? answer_good(a, report) : 0;
 	if (a->status.kept) {
-		s->kept_us = s->kept_last_us = now_us;
-		s->kept_since = s->kept_last = answer_now(a);
-		s->kept_asked_us = end->asked_us;
-		s->kept_until = freshness_kept_until(&a->freshness);
-	} else if (answer_outcome(a) != ANSWER_STALE && !end->cut && (s->good || a->paused || failed))
-		s->unkept_us = now_us;
+		state->kept_us = state->kept_last_us = now_us;
+		state->kept_since = state->kept_last = answer_now(a);
+		state->kept_asked_us = end->asked_us;
+		state->kept_until = freshness_kept_until(&a->freshness);
+	} else if (answer_outcome(a) != ANSWER_STALE && !end->cut && (state->good || a->paused || failed))
+		state->unkept_us = now_us;
 	if (!failed)
 		return;
-	s->failed_us = now_us;
-	s->failed_at = answer_now(a);
-	s->failed_status = a->status.fwd_status;
-	s->failed_why = end->why ? end->why : a->why;
+	state->failed_us = now_us;
+	state->failed_at = answer_now(a);
+	state->failed_status = a->status.fwd_status;
+	state->failed_why = end->why ? end->why : a->why;
 }
 
 void answer_count(const struct answer *a)

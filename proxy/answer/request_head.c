@@ -26,9 +26,9 @@ static void request_head_add_line(struct text *t, const char *name, struct slice
 	text_puts(t, "\r\n");
 }
 
-static void request_head_add_field(struct text *t, const struct http_msg *m, const struct http_field *f)
+static void request_head_add_field(struct text *t, const struct http_msg *m, const struct http_field *field)
 {
-	struct slice name = http_field_name(m, f), value = http_field_value(m, f);
+	struct slice name = http_field_name(m, field), value = http_field_value(m, field);
 
 	text_field(t, name, value);
 }
@@ -47,27 +47,27 @@ static bool list_has(const char *list, struct slice name)
 	return false;
 }
 
-static bool is_disguised(const struct http_msg *m, const struct http_field *f)
+static bool is_disguised(const struct http_msg *m, const struct http_field *field)
 {
-	return http_header_is_disguised((enum header_id)f->id, http_field_name(m, f));
+	return http_header_is_disguised((enum header_id)field->id, http_field_name(m, field));
 }
 
 /* Whether the route has a field of its own in the place of the client's. */
-static bool route_replaces(const struct http_msg *m, const struct http_field *f, const struct target *target)
+static bool route_replaces(const struct http_msg *m, const struct http_field *field, const struct target *target)
 {
 	const struct conf_fields *own = &target->route->origin_fields;
-	struct slice name = http_field_name(m, f);
+	struct slice name = http_field_name(m, field);
 
 	return own->count && conf_fields_have(own, name.at, name.len);
 }
 
 /* Whether a client's field goes along. On methods other than GET and HEAD (read is false), whose requests are the
  * operator's own business, all end-to-end fields do. */
-static bool is_sent(const struct http_msg *m, const struct http_field *f, bool read, bool forward)
+static bool is_sent(const struct http_msg *m, const struct http_field *field, bool read, bool forward)
 {
-	if (f->hop || is_disguised(m, f))
+	if (field->hop || is_disguised(m, field))
 		return false;
-	switch (http_header_request((enum header_id)f->id)) {
+	switch (http_header_request((enum header_id)field->id)) {
 	case REQUEST_SEND:
 		return true;
 	case REQUEST_OTHER:
@@ -82,7 +82,7 @@ static bool is_sent(const struct http_msg *m, const struct http_field *f, bool r
 /* Adds a list of entity tags, as the origin knows them. stale: tags of ours that no longer name any bytes go along as
  * they are. An unsafe request must not lose a precondition. */
 static void add_tags(struct text *t, const struct http_msg *m, enum header_id id, const char *name, bool stale,
-    struct response_settings *s)
+    struct response_settings *settings)
 {
 	struct http_list it = { 0, 0 };
 	struct slice member;
@@ -94,13 +94,13 @@ static void add_tags(struct text *t, const struct http_msg *m, enum header_id id
 
 		if (before)
 			text_puts(&list, ", ");
-		owner = etag_restore(&list, member, s->etag_suffix);
+		owner = etag_restore(&list, member, settings->etag_suffix);
 		if (owner == ETAG_STALE && stale)
 			text_add(&list, member.at, member.len);
 		else if (owner == ETAG_STALE)
 			list.len = before;
-		s->etag_ours |= owner == ETAG_OURS || owner == ETAG_OURS_GZIP;
-		s->etag_gzip |= owner == ETAG_OURS_GZIP;
+		settings->etag_ours |= owner == ETAG_OURS || owner == ETAG_OURS_GZIP;
+		settings->etag_gzip |= owner == ETAG_OURS_GZIP;
 	}
 	if (list.len)
 		request_head_add_line(t, name, (struct slice){ list.bytes, list.len });
@@ -136,13 +136,14 @@ static void add_user_agent(struct text *t, struct slice client, const struct con
 }
 
 /* Whether only the route's own origin may see the field: it does not go along where a redirect leads elsewhere. */
-static bool request_head_is_private(const struct http_msg *m, const struct http_field *f, const struct target *target)
+static bool request_head_is_private(const struct http_msg *m, const struct http_field *field,
+    const struct target *target)
 {
-	if (f->hop || is_disguised(m, f))
+	if (field->hop || is_disguised(m, field))
 		return false;
-	if (http_header_request((enum header_id)f->id) == REQUEST_OTHER)
-		return list_has(target->route->request_fields, http_field_name(m, f));
-	return (f->id == H_COOKIE && target->cookies) || (f->id == H_AUTHORIZATION && target->authorization);
+	if (http_header_request((enum header_id)field->id) == REQUEST_OTHER)
+		return list_has(target->route->request_fields, http_field_name(m, field));
+	return (field->id == H_COOKIE && target->cookies) || (field->id == H_AUTHORIZATION && target->authorization);
 }
 
 /* Whether the request needs "Content-Length: 0": methods that give a body a meaning say so when there is none, or
@@ -239,78 +240,80 @@ void request_head_key(struct text *key, const struct http_msg *m, const struct t
 	size_t n = 0;
 
 	for (uint32_t i = 0; forward && i < m->n_fields; i++) {
-		const struct http_field *f = &m->fields[i];
-		struct slice value = http_field_value(m, f);
+		const struct http_field *field = &m->fields[i];
+		struct slice value = http_field_value(m, field);
 
-		if (http_header_request((enum header_id)f->id) != REQUEST_OTHER || !is_sent(m, f, reads(m), forward))
+		if (http_header_request((enum header_id)field->id) != REQUEST_OTHER ||
+		    !is_sent(m, field, reads(m), forward))
 			continue;
 		text_puts(key, n++ ? "" : "\n");
-		add_lower_case(key, http_field_name(m, f));
+		add_lower_case(key, http_field_name(m, field));
 		text_puts(key, ":");
 		text_add(key, value.at, value.len);
 		text_puts(key, "\n");
 	}
 }
 
-int request_head_write(struct fetch_request *r, const struct http_msg *m, const struct conf *conf,
+int request_head_write(struct fetch_request *asked, const struct http_msg *m, const struct conf *conf,
     const struct target *target, bool conditional, struct trace *trace, struct slice begin)
 {
 	bool read = reads(m);
-	struct response_settings own = r->transform.head;
+	struct response_settings own = asked->transform.head;
 	struct text t = { 0 }, private = { 0 };
 	uint64_t forwards;
 	size_t before;
 
 	if (read)
-		memcpy(r->method, "GET", sizeof "GET");
+		memcpy(asked->method, "GET", sizeof "GET");
 	else
-		snprintf(r->method, sizeof r->method, "%.*s", (int)m->method_len, m->base + m->method_at);
+		snprintf(asked->method, sizeof asked->method, "%.*s", (int)m->method_len, m->base + m->method_at);
 	if (begin.at)
 		text_add(&t, begin.at, begin.len);
 	else
 		add_client_fields(&t, m, target);
 	before = t.len;
 	if (read && conditional) {
-		add_tags(&t, m, H_IF_NONE_MATCH, "If-None-Match", false, &r->transform.head);
+		add_tags(&t, m, H_IF_NONE_MATCH, "If-None-Match", false, &asked->transform.head);
 		request_head_add_line(&t, "If-Modified-Since", http_msg_get(m, H_IF_MODIFIED_SINCE));
 	}
 	if (!read) {
 		add_tags(&t, m, H_IF_MATCH, "If-Match", true, &own);
 		add_tags(&t, m, H_IF_NONE_MATCH, "If-None-Match", true, &own);
 	}
-	r->preconditions = t.len > before;
+	asked->preconditions = t.len > before;
 	add_passes(&t, m, target, conf->via);
-	if (r->ranged) {
+	if (asked->ranged) {
 		request_head_add_line(&t, "Range", http_msg_get(m, H_RANGE));
 		request_head_add_line(&t, "If-Range", http_msg_get(m, H_IF_RANGE));
 	}
 	/* A part of a coded body is of no use to a client that has the decoded one. */
-	text_puts(&t, r->ranged ? "Accept-Encoding: identity\r\n" : "Accept-Encoding: " CONTENT_CODING_ACCEPT "\r\n");
+	text_puts(&t,
+	    asked->ranged ? "Accept-Encoding: identity\r\n" : "Accept-Encoding: " CONTENT_CODING_ACCEPT "\r\n");
 	if (max_forwards(m, &forwards) && forwards)
 		text_printf(&t, "Max-Forwards: %llu\r\n", (unsigned long long)(forwards - 1));
-	if (says_empty(m, r->method))
+	if (says_empty(m, asked->method))
 		text_puts(&t, "Content-Length: 0\r\n");
 	add_private_fields(&private, m, target);
 	if (trace && target->route->traceparent)
 		trace_add_fields(&private, trace, m);
-	r->fields = text_take(&t, &r->fields_len);
-	r->private_fields = text_take(&private, &r->private_len);
-	return r->fields ? 0 : -1;
+	asked->fields = text_take(&t, &asked->fields_len);
+	asked->private_fields = text_take(&private, &asked->private_len);
+	return asked->fields ? 0 : -1;
 }
 
 /* Which fields are left out of a copy. vary NULL: only what the client says to caches. */
 struct leaving_out { const struct target *target; const char *vary; };
 
-static bool is_left_out(const struct http_msg *m, const struct http_field *f, const struct leaving_out *by)
+static bool is_left_out(const struct http_msg *m, const struct http_field *field, const struct leaving_out *by)
 {
-	struct slice name = http_field_name(m, f);
+	struct slice name = http_field_name(m, field);
 
 	if (!by->vary)
-		return f->id == H_CACHE_CONTROL || f->id == H_PRAGMA;
+		return field->id == H_CACHE_CONTROL || field->id == H_PRAGMA;
 	if (list_has(by->vary, name) || (strcmp(by->target->route->request_fields, "*") &&
 	        list_has(by->target->route->request_fields, name)))
 		return false;
-	switch (f->id) {
+	switch (field->id) {
 	case H_USER_AGENT:
 		return strcmp(by->target->route->user_agent, "client") != 0;
 	case H_ACCEPT:
@@ -318,7 +321,7 @@ static bool is_left_out(const struct http_msg *m, const struct http_field *f, co
 	case H_CDN_LOOP:
 		return true;
 	default:
-		return http_header_request((enum header_id)f->id) == REQUEST_SEND;
+		return http_header_request((enum header_id)field->id) == REQUEST_SEND;
 	}
 }
 

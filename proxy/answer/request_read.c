@@ -6,69 +6,69 @@
 #include "proxy/http/conditional.h"
 #include "proxy/http/max_forwards.h"
 
-void request_read(struct request *r, const struct http_msg *m)
+void request_read(struct request *request, const struct http_msg *m)
 {
-	r->msg = m;
-	r->method = m->method;
-	r->authorization = http_msg_has(m, H_AUTHORIZATION);
-	r->cookies = http_msg_has(m, H_COOKIE);
-	r->conditional = conditional_asked(m);
-	r->ranged = http_msg_has(m, H_RANGE);
-	cache_control_request(&r->says, m);
+	request->msg = m;
+	request->method = m->method;
+	request->authorization = http_msg_has(m, H_AUTHORIZATION);
+	request->cookies = http_msg_has(m, H_COOKIE);
+	request->conditional = conditional_asked(m);
+	request->ranged = http_msg_has(m, H_RANGE);
+	cache_control_request(&request->says, m);
 }
 
-struct slice request_method(const struct request *r)
+struct slice request_method(const struct request *request)
 {
-	return (struct slice){ r->msg->base + r->msg->method_at, r->msg->method_len };
+	return (struct slice){ request->msg->base + request->msg->method_at, request->msg->method_len };
 }
 
-struct slice request_policy_name(const struct request *r)
+struct slice request_policy_name(const struct request *request)
 {
-	return http_msg_get(r->msg, H_X_ENCODING_POLICY);
+	return http_msg_get(request->msg, H_X_ENCODING_POLICY);
 }
 
-struct slice request_purge_words(const struct request *r)
+struct slice request_purge_words(const struct request *request)
 {
-	return http_msg_get(r->msg, H_X_PURGE);
+	return http_msg_get(request->msg, H_X_PURGE);
 }
 
-unsigned request_passes(const struct request *r, const char *via)
+unsigned request_passes(const struct request *request, const char *via)
 {
 	struct http_list it = { 0, 0 };
 	struct slice member, by;
-	unsigned n = cdn_loop_count(r->msg, via);
+	unsigned n = cdn_loop_count(request->msg, via);
 
-	while (http_msg_next_member(r->msg, H_VIA, &it, &member)) {
+	while (http_msg_next_member(request->msg, H_VIA, &it, &member)) {
 		(void)slice_until(member, ' ', &by);
 		n += slice_is(slice_trim(by), via);
 	}
 	return n;
 }
 
-bool request_ends_here(const struct request *r)
+bool request_ends_here(const struct request *request)
 {
 	uint64_t left;
 
-	return max_forwards(r->msg, &left) && !left;
+	return max_forwards(request->msg, &left) && !left;
 }
 
-bool request_accepts_gzip(const struct request *r)
+bool request_accepts_gzip(const struct request *request)
 {
-	return content_coding_takes_gzip(r->msg);
+	return content_coding_takes_gzip(request->msg);
 }
 
-bool request_wants_trailer(const struct request *r)
+bool request_wants_trailer(const struct request *request)
 {
 	struct http_list it = { 0, 0 };
 	struct slice member, rest;
 
-	while (http_msg_next_member(r->msg, H_TE, &it, &member))
+	while (http_msg_next_member(request->msg, H_TE, &it, &member))
 		if (slice_is(slice_until(member, ';', &rest), "trailers"))
 			return true;
 	return false;
 }
 
-bool request_awaits_continue(const struct request *r)
+bool request_awaits_continue(const struct request *request)
 {
-	return r->msg->minor >= 1 && slice_is(http_msg_get(r->msg, H_EXPECT), "100-continue");
+	return request->msg->minor >= 1 && slice_is(http_msg_get(request->msg, H_EXPECT), "100-continue");
 }

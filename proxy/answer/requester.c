@@ -9,43 +9,46 @@
 /* hops nearest to utfeed that are read; a client behind more of them is not known */
 enum { REQUESTER_HOPS_MAX = 32 };
 
-void requester_of_peer(struct requester *r, const struct sockaddr *peer)
+void requester_of_peer(struct requester *requester, const struct sockaddr *peer)
 {
 	static const uint8_t loopback[] = { IN_LOOPBACKNET, 0, 0, 1 };
 
-	*r = (struct requester){ .known = ip_from_sockaddr(peer, &r->ip), .rights = true };
+	*requester = (struct requester){ .known = ip_from_sockaddr(peer, &requester->ip), .rights = true };
 	if (peer->sa_family == AF_UNIX) {
-		r->known = r->local = true;
-		ip_from_bytes(loopback, false, &r->ip);
+		requester->known = requester->local = true;
+		ip_from_bytes(loopback, false, &requester->ip);
 		return;
 	}
-	if (!ip_from_sockaddr(peer, &r->ip))
+	if (!ip_from_sockaddr(peer, &requester->ip))
 		return;
-	r->port = ntohs(peer->sa_family == AF_INET6 ? ((const struct sockaddr_in6 *)(const void *)peer)->sin6_port :
-	    ((const struct sockaddr_in *)(const void *)peer)->sin_port);
+	requester->port =
+	    ntohs(peer->sa_family == AF_INET6 ? ((const struct sockaddr_in6 *)(const void *)peer)->sin6_port
+	    : ((const struct sockaddr_in *)(const void *)peer)->sin_port);
 }
 
-bool requester_is_trusted(const struct requester *r, const struct conf *conf)
+bool requester_is_trusted(const struct requester *requester, const struct conf *conf)
 {
-	return conf->trusted_proxies.count && r->known && cidr_list_contains(&conf->trusted_proxies, &r->ip);
+	return conf->trusted_proxies.count && requester->known &&
+	    cidr_list_contains(&conf->trusted_proxies, &requester->ip);
 }
 
-bool requester_in(const struct requester *r, const struct cidr_list *list)
+bool requester_in(const struct requester *requester, const struct cidr_list *list)
 {
-	if (r->known)
-		return cidr_list_contains(list, &r->ip);
+	if (requester->known)
+		return cidr_list_contains(list, &requester->ip);
 	for (size_t i = 0; i < list->count; i++)
 		if (!list->items[i].bits)
 			return true;
 	return false;
 }
 
-bool requester_is_loopback(const struct requester *r)
+bool requester_is_loopback(const struct requester *requester)
 {
 	static const struct ip ipv6 = { true, { [15] = 1 } };
 
-	return r->known &&
-	    (r->ip.ipv6 ? !memcmp(r->ip.bytes, ipv6.bytes, sizeof ipv6.bytes) : r->ip.bytes[0] == IN_LOOPBACKNET);
+	return requester->known &&
+	    (requester->ip.ipv6 ? !memcmp(requester->ip.bytes, ipv6.bytes, sizeof ipv6.bytes)
+	    : requester->ip.bytes[0] == IN_LOOPBACKNET);
 }
 
 static bool requester_read_port(struct slice s, uint16_t *port)
@@ -106,22 +109,22 @@ static struct slice forwarded_for(struct slice element)
 /* The last addresses that the fields name, in their order. */
 struct hops { struct slice last[REQUESTER_HOPS_MAX]; size_t n; };
 
-static void hops_add(struct hops *h, struct slice s)
+static void hops_add(struct hops *hops, struct slice s)
 {
-	h->last[h->n++ % REQUESTER_HOPS_MAX] = s;
+	hops->last[hops->n++ % REQUESTER_HOPS_MAX] = s;
 }
 
-static void hops_of_forwarded(struct hops *h, const struct http_msg *m)
+static void hops_of_forwarded(struct hops *hops, const struct http_msg *m)
 {
 	struct http_list it = { 0, 0 };
 	struct slice element;
 
 	while (http_msg_next_member(m, H_FORWARDED, &it, &element))
-		hops_add(h, forwarded_for(element));
+		hops_add(hops, forwarded_for(element));
 }
 
 /* Quotes are not parsed: a client could send one that hides what a proxy put behind it. */
-static void hops_of_x_forwarded_for(struct hops *h, const struct http_msg *m)
+static void hops_of_x_forwarded_for(struct hops *hops, const struct http_msg *m)
 {
 	for (uint32_t i = 0; i < m->n_fields; i++) {
 		struct slice rest = m->fields[i].id == H_X_FORWARDED_FOR ? http_field_value(m,
@@ -131,7 +134,7 @@ static void hops_of_x_forwarded_for(struct hops *h, const struct http_msg *m)
 			struct slice s = slice_trim(slice_until(rest, ',', &rest));
 
 			if (s.len)
-				hops_add(h, s);
+				hops_add(hops, s);
 		}
 	}
 }
@@ -144,24 +147,25 @@ static bool came_through_a_proxy(const struct http_msg *m)
 	    http_msg_has(m, H_VIA) || http_msg_has(m, H_CDN_LOOP);
 }
 
-static void requester_follow(struct requester *r, const struct conf *conf, const struct hops *h)
+static void requester_follow(struct requester *requester, const struct conf *conf, const struct hops *hops)
 {
-	size_t kept = h->n < REQUESTER_HOPS_MAX ? h->n : REQUESTER_HOPS_MAX;
+	size_t kept = hops->n < REQUESTER_HOPS_MAX ? hops->n : REQUESTER_HOPS_MAX;
 
 	size_t read = 0;
 
-	while (read < kept && requester_is_trusted(r, conf)) {
-		r->told = true;
-		r->local = false;
-		r->known = read_node(h->last[(h->n - ++read) % REQUESTER_HOPS_MAX], &r->ip, &r->port);
+	while (read < kept && requester_is_trusted(requester, conf)) {
+		requester->told = true;
+		requester->local = false;
+		requester->known =
+		    read_node(hops->last[(hops->n - ++read) % REQUESTER_HOPS_MAX], &requester->ip, &requester->port);
 	}
-	if (requester_is_trusted(r, conf) && h->n > kept)
-		r->known = false;
+	if (requester_is_trusted(requester, conf) && hops->n > kept)
+		requester->known = false;
 	/* A client that names others before itself is a proxy too, and nobody vouches for it. */
-	r->rights = r->known && read == h->n && !requester_is_trusted(r, conf);
+	requester->rights = requester->known && read == hops->n && !requester_is_trusted(requester, conf);
 }
 
-static void requester_read_fields(struct requester *r, const struct conf *conf, const struct http_msg *m)
+static void requester_read_fields(struct requester *requester, const struct conf *conf, const struct http_msg *m)
 {
 	struct hops hops;
 
@@ -170,28 +174,28 @@ static void requester_read_fields(struct requester *r, const struct conf *conf, 
 		hops_of_forwarded(&hops, m);
 	else
 		hops_of_x_forwarded_for(&hops, m);
-	requester_follow(r, conf, &hops);
+	requester_follow(requester, conf, &hops);
 }
 
-const char *requester_text(const struct requester *r, char text[REQUESTER_TEXT_MAX])
+const char *requester_text(const struct requester *requester, char text[REQUESTER_TEXT_MAX])
 {
 	char ip[INET6_ADDRSTRLEN] = "", port[8] = "-";
 
-	if (!r->known)
+	if (!requester->known)
 		return "unknown";
-	if (r->local)
+	if (requester->local)
 		return "unix:";
-	inet_ntop(r->ip.ipv6 ? AF_INET6 : AF_INET, r->ip.bytes, ip, sizeof ip);
-	if (r->port)
-		snprintf(port, sizeof port, "%u", (unsigned)r->port);
-	snprintf(text, REQUESTER_TEXT_MAX, r->ip.ipv6 ? "[%s]:%s" : "%s:%s", ip, port);
+	inet_ntop(requester->ip.ipv6 ? AF_INET6 : AF_INET, requester->ip.bytes, ip, sizeof ip);
+	if (requester->port)
+		snprintf(port, sizeof port, "%u", (unsigned)requester->port);
+	snprintf(text, REQUESTER_TEXT_MAX, requester->ip.ipv6 ? "[%s]:%s" : "%s:%s", ip, port);
 	return text;
 }
 
-void requester_read(struct requester *r, const struct conf *conf, const struct http_msg *m)
+void requester_read(struct requester *requester, const struct conf *conf, const struct http_msg *m)
 {
-	if (!r->settled && requester_is_trusted(r, conf))
-		requester_read_fields(r, conf, m);
+	if (!requester->settled && requester_is_trusted(requester, conf))
+		requester_read_fields(requester, conf, m);
 	else
-		r->rights = r->rights && !came_through_a_proxy(m);
+		requester->rights = requester->rights && !came_through_a_proxy(m);
 }

@@ -12,82 +12,83 @@ static void cache_on_purged(void *arg, const struct store_mark *);
 
 struct cache *cache_new(struct store *memory, struct store *second)
 {
-	struct cache *c = calloc(1, sizeof *c);
+	struct cache *cache = calloc(1, sizeof *cache);
 
-	if (!c || getrandom(c->secret, sizeof c->secret, 0) != sizeof c->secret || !(c->moves = moves_new())) {
-		free(c);
+	if (!cache || getrandom(cache->secret, sizeof cache->secret, 0) != sizeof cache->secret ||
+	    !(cache->moves = moves_new())) {
+		free(cache);
 		return NULL;
 	}
-	c->memory = memory;
-	c->second = second;
+	cache->memory = memory;
+	cache->second = second;
 	for (size_t i = 0; i < CACHE_GATE_LOCKS; i++)
-		pthread_mutex_init(&c->gate_locks[i], NULL);
-	pthread_mutex_init(&c->prefixes.lock, NULL);
-	pthread_mutex_init(&c->lock, NULL);
+		pthread_mutex_init(&cache->gate_locks[i], NULL);
+	pthread_mutex_init(&cache->prefixes.lock, NULL);
+	pthread_mutex_init(&cache->lock, NULL);
 	if (second && second->ops->listen)
-		second->ops->listen(second, cache_on_purged, c);
-	return c;
+		second->ops->listen(second, cache_on_purged, cache);
+	return cache;
 }
 
 void cache_free(struct cache **cp)
 {
-	struct cache *c = *cp;
+	struct cache *cache = *cp;
 
-	if (!c)
+	if (!cache)
 		return;
-	if (c->second && c->second->ops->listen)
-		c->second->ops->listen(c->second, NULL, NULL);
-	c->memory->ops->free(c->memory);
-	if (c->second)
-		c->second->ops->free(c->second);
+	if (cache->second && cache->second->ops->listen)
+		cache->second->ops->listen(cache->second, NULL, NULL);
+	cache->memory->ops->free(cache->memory);
+	if (cache->second)
+		cache->second->ops->free(cache->second);
 	for (size_t i = 0; i < CACHE_GATE_LOCKS; i++)
-		pthread_mutex_destroy(&c->gate_locks[i]);
+		pthread_mutex_destroy(&cache->gate_locks[i]);
 	for (size_t i = 0; i < CACHE_PREFIXES; i++)
-		free(c->prefixes.latest[i].url);
-	pthread_mutex_destroy(&c->prefixes.lock);
-	pthread_mutex_destroy(&c->lock);
-	moves_free(&c->moves);
-	free(c);
+		free(cache->prefixes.latest[i].url);
+	pthread_mutex_destroy(&cache->prefixes.lock);
+	pthread_mutex_destroy(&cache->lock);
+	moves_free(&cache->moves);
+	free(cache);
 	*cp = NULL;
 }
 
-struct gate *cache_gate_lock(struct cache *c, size_t i)
+struct gate *cache_gate_lock(struct cache *cache, size_t i)
 {
-	pthread_mutex_lock(&c->gate_locks[i % CACHE_GATE_LOCKS]);
-	return &c->gates[i];
+	pthread_mutex_lock(&cache->gate_locks[i % CACHE_GATE_LOCKS]);
+	return &cache->gates[i];
 }
 
 /* Finds and locks the gate of the key's URL, which is the key's first line. */
-static struct gate *gate_open(struct cache *c, const char *key, size_t len)
+static struct gate *gate_open(struct cache *cache, const char *key, size_t len)
 {
 	const char *end = memchr(key, '\n', len);
 
-	return cache_gate_lock(c, cache_hash(c, key, end ? (size_t)(end - key) : len) % CACHE_GATES);
+	return cache_gate_lock(cache, cache_hash(cache, key, end ? (size_t)(end - key) : len) % CACHE_GATES);
 }
 
-void cache_gate_close(struct cache *c, const struct gate *gate)
+void cache_gate_close(struct cache *cache, const struct gate *gate)
 {
-	pthread_mutex_unlock(&c->gate_locks[(size_t)(gate - c->gates) % CACHE_GATE_LOCKS]);
+	pthread_mutex_unlock(&cache->gate_locks[(size_t)(gate - cache->gates) % CACHE_GATE_LOCKS]);
 }
 
-struct cache_ticket cache_ticket(struct cache *c, const char *key, size_t len)
+struct cache_ticket cache_ticket(struct cache *cache, const char *key, size_t len)
 {
 	/* all before the gate: a purge in between counts */
-	unsigned prefixes = atomic_load(&c->prefixes.n);
-	uint64_t since = c->second ? atomic_load(&c->second->known) : 0;
-	uint64_t asked = c->second ? atomic_load(&c->second->asked) : 0;
-	const struct gate *gate = gate_open(c, key, len);
-	struct cache_ticket ticket = { .gate = (unsigned)(gate - c->gates), .purges = gate->purges,
+	unsigned prefixes = atomic_load(&cache->prefixes.n);
+	uint64_t since = cache->second ? atomic_load(&cache->second->known) : 0;
+	uint64_t asked = cache->second ? atomic_load(&cache->second->asked) : 0;
+	const struct gate *gate = gate_open(cache, key, len);
+	struct cache_ticket ticket = { .gate = (unsigned)(gate - cache->gates), .purges = gate->purges,
 		.changes = gate->changes, .prefixes = prefixes, .since = since, .asked = asked };
 
-	cache_gate_close(c, gate);
+	cache_gate_close(cache, gate);
 	return ticket;
 }
 
-struct cache_ticket cache_ticket_of(struct cache *c, const struct entry *found)
+struct cache_ticket cache_ticket_of(struct cache *cache, const struct entry *found)
 {
-	struct cache_ticket ticket = cache_ticket(c, found->key, found->key_len);
-	struct entry *there = store_memory_peek(c->memory, found->key, found->key_len);
+	struct cache_ticket ticket = cache_ticket(cache, found->key, found->key_len);
+	struct entry *there = store_memory_peek(cache->memory, found->key, found->key_len);
 
 	ticket.lost = there != found;
 	entry_unref(&there);
@@ -96,159 +97,159 @@ struct cache_ticket cache_ticket_of(struct cache *c, const struct entry *found)
 
 /* Whether a purge by prefix since the given number took away this key. Where more have come since than are remembered,
  * one of them is taken to have done so. */
-static bool prefixes_purged(struct prefixes *p, unsigned since, const char *key, size_t len)
+static bool prefixes_purged(struct prefixes *prefixes, unsigned since, const char *key, size_t len)
 {
 	bool purged;
 
-	if (atomic_load(&p->n) == since)
+	if (atomic_load(&prefixes->n) == since)
 		return false;
-	pthread_mutex_lock(&p->lock);
-	purged = p->n - since > CACHE_PREFIXES;
-	for (unsigned i = since; i != p->n && !purged; i++) {
-		const char *url = p->latest[i % CACHE_PREFIXES].url;
+	pthread_mutex_lock(&prefixes->lock);
+	purged = prefixes->n - since > CACHE_PREFIXES;
+	for (unsigned i = since; i != prefixes->n && !purged; i++) {
+		const char *url = prefixes->latest[i % CACHE_PREFIXES].url;
 
-		purged = !url || store_purges(PURGE_PREFIX, url, p->latest[i % CACHE_PREFIXES].len, key, len);
+		purged = !url || store_purges(PURGE_PREFIX, url, prefixes->latest[i % CACHE_PREFIXES].len, key, len);
 	}
-	pthread_mutex_unlock(&p->lock);
+	pthread_mutex_unlock(&prefixes->lock);
 	return purged;
 }
 
-bool cache_gate_lets_in(struct cache *c, const struct gate *gate, const struct cache_ticket *t, const char *key,
-    size_t len)
+bool cache_gate_lets_in(struct cache *cache, const struct gate *gate, const struct cache_ticket *ticket,
+    const char *key, size_t len)
 {
-	return !t->lost && !atomic_load(&c->retired) && gate->purges == t->purges &&
-	    !prefixes_purged(&c->prefixes, t->prefixes, key, len);
+	return !ticket->lost && !atomic_load(&cache->retired) && gate->purges == ticket->purges &&
+	    !prefixes_purged(&cache->prefixes, ticket->prefixes, key, len);
 }
 
 /* Many URLs share a gate, and prefixes are forgotten: what memory still has was not purged. */
-bool cache_ticket_is_spent(struct cache *c, const struct cache_ticket *t, const struct entry *found)
+bool cache_ticket_is_spent(struct cache *cache, const struct cache_ticket *ticket, const struct entry *found)
 {
-	struct gate *gate = gate_open(c, found->key, found->key_len);
-	bool spent = gate->purges != t->purges ||
-	    prefixes_purged(&c->prefixes, t->prefixes, found->key, found->key_len);
+	struct gate *gate = gate_open(cache, found->key, found->key_len);
+	bool spent = gate->purges != ticket->purges ||
+	    prefixes_purged(&cache->prefixes, ticket->prefixes, found->key, found->key_len);
 	struct entry *there;
 
-	cache_gate_close(c, gate);
+	cache_gate_close(cache, gate);
 	if (!spent)
 		return false;
-	there = store_memory_peek(c->memory, found->key, found->key_len);
+	there = store_memory_peek(cache->memory, found->key, found->key_len);
 	spent = !there || there->object != found->object;
 	entry_unref(&there);
 	return spent;
 }
 
-static void prefixes_add(struct prefixes *p, const char *url, size_t len)
+static void prefixes_add(struct prefixes *prefixes, const char *url, size_t len)
 {
 	char *copy = malloc(len ? len : 1);
 	size_t at;
 
 	if (copy)
 		memcpy(copy, url, len);
-	pthread_mutex_lock(&p->lock);
-	at = p->n % CACHE_PREFIXES;
-	free(p->latest[at].url);
-	p->latest[at].url = copy;
-	p->latest[at].len = len;
-	atomic_fetch_add(&p->n, 1);
-	pthread_mutex_unlock(&p->lock);
+	pthread_mutex_lock(&prefixes->lock);
+	at = prefixes->n % CACHE_PREFIXES;
+	free(prefixes->latest[at].url);
+	prefixes->latest[at].url = copy;
+	prefixes->latest[at].len = len;
+	atomic_fetch_add(&prefixes->n, 1);
+	pthread_mutex_unlock(&prefixes->lock);
 }
 
 /* Takes the gate locks even for a prefix: an entry that is just being stored is in the store when this returns, and the
  * purge that follows finds it. */
-static void gates_mark_purge(struct cache *c, enum store_purge what, const char *url, size_t len)
+static void gates_mark_purge(struct cache *cache, enum store_purge what, const char *url, size_t len)
 {
 	struct gate *gate;
 
 	if (what == PURGE_URL) {
-		gate = gate_open(c, url, len);
+		gate = gate_open(cache, url, len);
 		gate->purges++;
-		cache_gate_close(c, gate);
+		cache_gate_close(cache, gate);
 		return;
 	}
 	if (what == PURGE_PREFIX)
-		prefixes_add(&c->prefixes, url, len);
+		prefixes_add(&cache->prefixes, url, len);
 	for (size_t i = 0; i < CACHE_GATE_LOCKS; i++) {
-		pthread_mutex_lock(&c->gate_locks[i]);
+		pthread_mutex_lock(&cache->gate_locks[i]);
 		for (size_t at = i; what == PURGE_ALL && at < CACHE_GATES; at += CACHE_GATE_LOCKS)
-			c->gates[at].purges++;
-		pthread_mutex_unlock(&c->gate_locks[i]);
+			cache->gates[at].purges++;
+		pthread_mutex_unlock(&cache->gate_locks[i]);
 	}
 }
 
-enum store_result cache_get(struct cache *c, const char *key, size_t len, struct entry **entry, struct store_wait *w,
-    struct cache_ticket *ticket)
+enum store_result cache_get(struct cache *cache, const char *key, size_t len, struct entry **entry,
+    struct store_wait *wait, struct cache_ticket *ticket)
 {
-	enum store_result r = c->memory->ops->get(c->memory, key, len, entry, w);
+	enum store_result r = cache->memory->ops->get(cache->memory, key, len, entry, wait);
 
-	if (r != STORE_MISSING || !c->second)
+	if (r != STORE_MISSING || !cache->second)
 		return r;
-	*ticket = cache_ticket(c, key, len);
-	r = c->second->ops->get(c->second, key, len, entry, w);
+	*ticket = cache_ticket(cache, key, len);
+	r = cache->second->ops->get(cache->second, key, len, entry, wait);
 	if (r == STORE_FOUND)
-		cache_warm(c, *entry, ticket);
+		cache_warm(cache, *entry, ticket);
 	return r;
 }
 
-struct entry *cache_peek(struct cache *c, const char *key, size_t len)
+struct entry *cache_peek(struct cache *cache, const char *key, size_t len)
 {
-	return store_memory_peek(c->memory, key, len);
+	return store_memory_peek(cache->memory, key, len);
 }
 
-void cache_warm(struct cache *c, struct entry *e, const struct cache_ticket *ticket)
+void cache_warm(struct cache *cache, struct entry *e, const struct cache_ticket *ticket)
 {
-	struct gate *gate = gate_open(c, e->key, e->key_len);
+	struct gate *gate = gate_open(cache, e->key, e->key_len);
 	struct entry *there;
 
-	if (gate->changes == ticket->changes && cache_gate_lets_in(c, gate, ticket, e->key, e->key_len)) {
-		if (!(there = store_memory_peek(c->memory, e->key, e->key_len)))
-			c->memory->ops->put(c->memory, e);
+	if (gate->changes == ticket->changes && cache_gate_lets_in(cache, gate, ticket, e->key, e->key_len)) {
+		if (!(there = store_memory_peek(cache->memory, e->key, e->key_len)))
+			cache->memory->ops->put(cache->memory, e);
 		entry_unref(&there);
 	}
-	cache_gate_close(c, gate);
+	cache_gate_close(cache, gate);
 }
 
-void cache_cancel(struct cache *c, struct store_wait *w)
+void cache_cancel(struct cache *cache, struct store_wait *wait)
 {
-	if (c->second)
-		c->second->ops->cancel(c->second, w);
+	if (cache->second)
+		cache->second->ops->cancel(cache->second, wait);
 }
 
 /* Called under the lock of the key's gate. */
-static void gate_put(struct cache *c, struct gate *gate, struct entry *e, const struct cache_ticket *ticket)
+static void gate_put(struct cache *cache, struct gate *gate, struct entry *e, const struct cache_ticket *ticket)
 {
 	gate->changes++;
 	e->since = ticket->since;
 	e->asked = ticket->asked;
-	c->memory->ops->put(c->memory, e);
-	if (c->second)
-		c->second->ops->put(c->second, e);
+	cache->memory->ops->put(cache->memory, e);
+	if (cache->second)
+		cache->second->ops->put(cache->second, e);
 }
 
-bool cache_put(struct cache *c, struct entry *e, const struct cache_ticket *ticket)
+bool cache_put(struct cache *cache, struct entry *e, const struct cache_ticket *ticket)
 {
-	struct gate *gate = gate_open(c, e->key, e->key_len);
-	bool good = cache_gate_lets_in(c, gate, ticket, e->key, e->key_len);
+	struct gate *gate = gate_open(cache, e->key, e->key_len);
+	bool good = cache_gate_lets_in(cache, gate, ticket, e->key, e->key_len);
 
 	if (good)
-		gate_put(c, gate, e, ticket);
-	cache_gate_close(c, gate);
+		gate_put(cache, gate, e, ticket);
+	cache_gate_close(cache, gate);
 	return good;
 }
 
 /* Of all processes that share a store no two give the same number, because the secret is the process's own. */
-static uint64_t generation_new(struct cache *c)
+static uint64_t generation_new(struct cache *cache)
 {
-	unsigned n = atomic_fetch_add(&c->generations, 1);
-	uint64_t generation = hash_sip(c->secret, &n, sizeof n);
+	unsigned n = atomic_fetch_add(&cache->generations, 1);
+	uint64_t generation = hash_sip(cache->secret, &n, sizeof n);
 
 	return generation == CACHE_GENERATION_NONE ? 1 : generation;
 }
 
 /* Called under the lock of the key's gate. */
-static uint64_t gate_generation(struct cache *c, const struct gate *gate, const struct entry *record, uint64_t known,
-    const struct cache_ticket *ticket)
+static uint64_t gate_generation(struct cache *cache, const struct gate *gate, const struct entry *record,
+    uint64_t known, const struct cache_ticket *ticket)
 {
-	struct entry *there = store_memory_peek(c->memory, record->key, record->key_len);
+	struct entry *there = store_memory_peek(cache->memory, record->key, record->key_len);
 	uint64_t n = CACHE_GENERATION_NONE;
 
 	if (there && there->vary && !strcmp(there->vary, record->vary))
@@ -256,153 +257,154 @@ static uint64_t gate_generation(struct cache *c, const struct gate *gate, const 
 	else if (!there && gate->changes == ticket->changes)
 		n = known;
 	entry_unref(&there);
-	return n != CACHE_GENERATION_NONE ? n : generation_new(c);
+	return n != CACHE_GENERATION_NONE ? n : generation_new(cache);
 }
 
-bool cache_put_variants(struct cache *c, struct entry *record, uint64_t known, const struct cache_ticket *ticket)
+bool cache_put_variants(struct cache *cache, struct entry *record, uint64_t known, const struct cache_ticket *ticket)
 {
-	struct gate *gate = gate_open(c, record->key, record->key_len);
-	bool good = cache_gate_lets_in(c, gate, ticket, record->key, record->key_len);
+	struct gate *gate = gate_open(cache, record->key, record->key_len);
+	bool good = cache_gate_lets_in(cache, gate, ticket, record->key, record->key_len);
 
 	if (good) {
-		record->generation = gate_generation(c, gate, record, known, ticket);
-		gate_put(c, gate, record, ticket);
+		record->generation = gate_generation(cache, gate, record, known, ticket);
+		gate_put(cache, gate, record, ticket);
 	}
-	cache_gate_close(c, gate);
+	cache_gate_close(cache, gate);
 	return good;
 }
 
-bool cache_keep_gzip(struct cache *c, const char *key, size_t len, struct object *body, const struct object *form)
+bool cache_keep_gzip(struct cache *cache, const char *key, size_t len, struct object *body, const struct object *form)
 {
-	return store_memory_keep_gzip(c->memory, key, len, body, form);
+	return store_memory_keep_gzip(cache->memory, key, len, body, form);
 }
 
-bool cache_reserve(struct cache *c, size_t had, size_t wants)
+bool cache_reserve(struct cache *cache, size_t had, size_t wants)
 {
-	return store_memory_reserve(c->memory, had, wants);
+	return store_memory_reserve(cache->memory, had, wants);
 }
 
-void cache_release(struct cache *c, size_t had)
+void cache_release(struct cache *cache, size_t had)
 {
 	if (had)
-		store_memory_release(c->memory, had);
+		store_memory_release(cache->memory, had);
 }
 
-void cache_remove(struct cache *c, const char *key, size_t len)
+void cache_remove(struct cache *cache, const char *key, size_t len)
 {
-	struct gate *gate = gate_open(c, key, len);
+	struct gate *gate = gate_open(cache, key, len);
 
 	gate->changes++;
-	c->memory->ops->remove(c->memory, key, len);
-	if (c->second)
-		c->second->ops->remove(c->second, key, len);
-	cache_gate_close(c, gate);
+	cache->memory->ops->remove(cache->memory, key, len);
+	if (cache->second)
+		cache->second->ops->remove(cache->second, key, len);
+	cache_gate_close(cache, gate);
 }
 
-void cache_listen(struct cache *c, cache_told_f *told, void *arg)
+void cache_listen(struct cache *cache, cache_told_f *told, void *arg)
 {
-	c->told = told;
-	c->told_arg = arg;
+	cache->told = told;
+	cache->told_arg = arg;
 }
 
-static void cache_tell(struct cache *c, enum store_purge what, const char *url, size_t len)
+static void cache_tell(struct cache *cache, enum store_purge what, const char *url, size_t len)
 {
-	if (c->told)
-		c->told(c->told_arg, what, url, len);
+	if (cache->told)
+		cache->told(cache->told_arg, what, url, len);
 }
 
-int64_t cache_purge(struct cache *c, enum store_purge what, const char *url, size_t len, bool soft, int64_t now,
+int64_t cache_purge(struct cache *cache, enum store_purge what, const char *url, size_t len, bool soft, int64_t now,
     uint32_t *number)
 {
 	int64_t count;
 
-	moves_purge(c->moves, what, url, len);
-	gates_mark_purge(c, what, url, len);
-	cache_purge_busy(c, what, url, len);
-	if (c->second) {
-		c->second->ops->purge(c->second, what, url, len, soft, now);
+	moves_purge(cache->moves, what, url, len);
+	gates_mark_purge(cache, what, url, len);
+	cache_purge_busy(cache, what, url, len);
+	if (cache->second) {
+		cache->second->ops->purge(cache->second, what, url, len, soft, now);
 		/* A lookup that began after the first mark may have read the second store before its purge: the second
 		 * mark keeps what that lookup found out of memory. */
-		gates_mark_purge(c, what, url, len);
+		gates_mark_purge(cache, what, url, len);
 	}
 	/* Memory is purged last, for the sake of entries that lookups brought back before the marks. */
-	count = store_memory_purge(c->memory, what, url, len, soft, now, number);
+	count = store_memory_purge(cache->memory, what, url, len, soft, now, number);
 	/* A fill that began meanwhile may make something of what it still found there. */
-	gates_mark_purge(c, what, url, len);
-	cache_tell(c, what, url, len);
+	gates_mark_purge(cache, what, url, len);
+	cache_tell(cache, what, url, len);
 	return count;
 }
 
-static void cache_purge_here(struct cache *c, const struct store_mark *m)
+static void cache_purge_here(struct cache *cache, const struct store_mark *mark)
 {
 	uint32_t number;
 
-	moves_purge(c->moves, m->what, m->url, m->len);
-	gates_mark_purge(c, m->what, m->url, m->len);
-	cache_purge_busy(c, m->what, m->url, m->len);
-	c->unswept += store_memory_purge(c->memory, m->what, m->url, m->len, m->soft, m->now, &number) < 0;
-	gates_mark_purge(c, m->what, m->url, m->len);
-	cache_tell(c, m->what, m->url, m->len);
-	cache_forget_hit_for_miss(c);
+	moves_purge(cache->moves, mark->what, mark->url, mark->len);
+	gates_mark_purge(cache, mark->what, mark->url, mark->len);
+	cache_purge_busy(cache, mark->what, mark->url, mark->len);
+	cache->unswept +=
+	    store_memory_purge(cache->memory, mark->what, mark->url, mark->len, mark->soft, mark->now, &number) < 0;
+	gates_mark_purge(cache, mark->what, mark->url, mark->len);
+	cache_tell(cache, mark->what, mark->url, mark->len);
+	cache_forget_hit_for_miss(cache);
 }
 
 /* Another process has purged the second store, which both processes use. The second store's thread calls this. It
  * sweeps memory itself, because it does not wait for a worker: once for many purges, but before their marks become too
  * many and cover more than was purged. */
-static void cache_on_purged(void *arg, const struct store_mark *m)
+static void cache_on_purged(void *arg, const struct store_mark *mark)
 {
-	struct cache *c = arg;
+	struct cache *cache = arg;
 
-	if (m)
-		cache_purge_here(c, m);
-	if (!c->unswept || (m && c->unswept < CACHE_UNSWEPT_MAX))
+	if (mark)
+		cache_purge_here(cache, mark);
+	if (!cache->unswept || (mark && cache->unswept < CACHE_UNSWEPT_MAX))
 		return;
-	while (store_memory_sweep(c->memory))
+	while (store_memory_sweep(cache->memory))
 		;
-	c->unswept = 0;
+	cache->unswept = 0;
 }
 
-void cache_retire(struct cache *c)
+void cache_retire(struct cache *cache)
 {
 	uint32_t number;
 
-	if (c->second)
+	if (cache->second)
 		return;
-	atomic_store(&c->retired, true);
-	cache_purge(c, PURGE_ALL, "", 0, false, 0, &number);
+	atomic_store(&cache->retired, true);
+	cache_purge(cache, PURGE_ALL, "", 0, false, 0, &number);
 }
 
-bool cache_is_retired(struct cache *c)
+bool cache_is_retired(struct cache *cache)
 {
-	return atomic_load(&c->retired);
+	return atomic_load(&cache->retired);
 }
 
-void cache_inherit(struct cache *c)
+void cache_inherit(struct cache *cache)
 {
 	uint32_t number;
 
-	if (!c->second)
-		cache_purge(c, PURGE_ALL, "", 0, false, 0, &number);
+	if (!cache->second)
+		cache_purge(cache, PURGE_ALL, "", 0, false, 0, &number);
 }
 
-struct moves *cache_moves(struct cache *c)
+struct moves *cache_moves(struct cache *cache)
 {
-	return c->moves;
+	return cache->moves;
 }
 
-bool cache_sweep(struct cache *c)
+bool cache_sweep(struct cache *cache)
 {
-	return store_memory_sweep(c->memory);
+	return store_memory_sweep(cache->memory);
 }
 
-bool cache_purged(struct cache *c, uint32_t number, int64_t *count)
+bool cache_purged(struct cache *cache, uint32_t number, int64_t *count)
 {
-	return store_memory_purged(c->memory, number, count);
+	return store_memory_purged(cache->memory, number, count);
 }
 
-bool cache_settle(struct cache *c, struct store_wait *w)
+bool cache_settle(struct cache *cache, struct store_wait *wait)
 {
-	return c->second && c->second->ops->settle(c->second, w);
+	return cache->second && cache->second->ops->settle(cache->second, wait);
 }
 
 static void cache_memory_stats(struct store *memory, struct stats_gauges *to)
@@ -437,10 +439,10 @@ static void second_stats(struct store *second, struct stats_gauges *to)
 	stats_tell(to, GAUGE_SECOND_EVICTIONS, s.evictions);
 }
 
-void cache_stats(struct cache *c, struct stats_gauges *to)
+void cache_stats(struct cache *cache, struct stats_gauges *to)
 {
-	cache_memory_stats(c->memory, to);
-	stats_tell(to, GAUGE_MOVES, moves_count(c->moves));
-	if (c->second)
-		second_stats(c->second, to);
+	cache_memory_stats(cache->memory, to);
+	stats_tell(to, GAUGE_MOVES, moves_count(cache->moves));
+	if (cache->second)
+		second_stats(cache->second, to);
 }

@@ -11,123 +11,123 @@ struct busy {
 	char key[];
 };
 
-void cache_purge_busy(struct cache *c, enum store_purge what, const char *url, size_t len)
+void cache_purge_busy(struct cache *cache, enum store_purge what, const char *url, size_t len)
 {
-	pthread_mutex_lock(&c->lock);
+	pthread_mutex_lock(&cache->lock);
 	for (size_t i = 0; i < CACHE_BUCKETS; i++) {
-		struct busy *b, *next;
+		struct busy *busy, *next;
 
-		for (b = LIST_FIRST(&c->busy[i]); b; b = next) {
-			next = LIST_NEXT(b, link);
-			if (store_purges(what, url, len, b->key, b->len)) {
-				LIST_REMOVE(b, link);
-				free(b);
+		for (busy = LIST_FIRST(&cache->busy[i]); busy; busy = next) {
+			next = LIST_NEXT(busy, link);
+			if (store_purges(what, url, len, busy->key, busy->len)) {
+				LIST_REMOVE(busy, link);
+				free(busy);
 			}
 		}
 	}
-	pthread_mutex_unlock(&c->lock);
+	pthread_mutex_unlock(&cache->lock);
 }
 
-struct cache_key cache_key(const struct cache *c, const char *at, size_t len)
+struct cache_key cache_key(const struct cache *cache, const char *at, size_t len)
 {
-	return (struct cache_key){ at, len, cache_hash(c, at, len) };
+	return (struct cache_key){ at, len, cache_hash(cache, at, len) };
 }
 
 /* Finds the record of that object; object NULL: of any. */
-static struct busy *cache_find(struct cache *c, const struct cache_key *key, const struct object *object)
+static struct busy *cache_find(struct cache *cache, const struct cache_key *key, const struct object *object)
 {
-	struct busy *b;
+	struct busy *busy;
 
-	LIST_FOREACH(b, &c->busy[key->hash % CACHE_BUCKETS], link)
-		if ((!object || b->object == object) && b->len == key->len &&
-		    !memcmp(b->key, key->at, key->len))
-			return b;
+	LIST_FOREACH(busy, &cache->busy[key->hash % CACHE_BUCKETS], link)
+		if ((!object || busy->object == object) && busy->len == key->len &&
+		    !memcmp(busy->key, key->at, key->len))
+			return busy;
 	return NULL;
 }
 
-struct object *cache_in_flight_join(struct cache *c, const struct cache_key *key)
+struct object *cache_in_flight_join(struct cache *cache, const struct cache_key *key)
 {
-	struct busy *b;
+	struct busy *busy;
 	struct object *o;
 
-	pthread_mutex_lock(&c->lock);
-	b = cache_find(c, key, NULL);
-	o = b ? object_ref(b->object) : NULL;
-	pthread_mutex_unlock(&c->lock);
+	pthread_mutex_lock(&cache->lock);
+	busy = cache_find(cache, key, NULL);
+	o = busy ? object_ref(busy->object) : NULL;
+	pthread_mutex_unlock(&cache->lock);
 	return o;
 }
 
 /* If memory for the record runs out, the caller's response is made all the same, but nobody can join it. */
-struct object *cache_in_flight_begin(struct cache *c, const struct cache_key *key, struct object *o)
+struct object *cache_in_flight_begin(struct cache *cache, const struct cache_key *key, struct object *o)
 {
-	struct busy *b = malloc(sizeof *b + key->len), *first;
+	struct busy *busy = malloc(sizeof *busy + key->len), *first;
 	struct object *theirs;
 
-	if (!b)
+	if (!busy)
 		return NULL;
 	object_share(o);
-	b->object = o;
-	b->len = key->len;
-	memcpy(b->key, key->at, key->len);
-	pthread_mutex_lock(&c->lock);
-	first = cache_find(c, key, NULL);
+	busy->object = o;
+	busy->len = key->len;
+	memcpy(busy->key, key->at, key->len);
+	pthread_mutex_lock(&cache->lock);
+	first = cache_find(cache, key, NULL);
 	theirs = first ? object_ref(first->object) : NULL;
 	if (!theirs)
-		LIST_INSERT_HEAD(&c->busy[key->hash % CACHE_BUCKETS], b, link);
-	pthread_mutex_unlock(&c->lock);
+		LIST_INSERT_HEAD(&cache->busy[key->hash % CACHE_BUCKETS], busy, link);
+	pthread_mutex_unlock(&cache->lock);
 	if (theirs)
-		free(b);
+		free(busy);
 	return theirs;
 }
 
-void cache_in_flight_end(struct cache *c, const struct cache_key *key, struct object *o)
+void cache_in_flight_end(struct cache *cache, const struct cache_key *key, struct object *o)
 {
-	struct busy *b;
+	struct busy *busy;
 
-	pthread_mutex_lock(&c->lock);
-	if ((b = cache_find(c, key, o))) {
-		LIST_REMOVE(b, link);
-		atomic_fetch_add(&c->ends, 1);
+	pthread_mutex_lock(&cache->lock);
+	if ((busy = cache_find(cache, key, o))) {
+		LIST_REMOVE(busy, link);
+		atomic_fetch_add(&cache->ends, 1);
 	}
-	pthread_mutex_unlock(&c->lock);
-	free(b);
+	pthread_mutex_unlock(&cache->lock);
+	free(busy);
 }
 
 /* A purge marks the gates first and forgets the hints then: a hint that was set before the mark is forgotten, and one
  * behind it is not set. */
-void cache_set_hit_for_miss(struct cache *c, const struct cache_key *key, bool hit_for_miss, int64_t now,
+void cache_set_hit_for_miss(struct cache *cache, const struct cache_key *key, bool hit_for_miss, int64_t now,
     const struct cache_ticket *ticket)
 {
 	uint64_t hash = key->hash, until = (uint32_t)(now + CACHE_HIT_FOR_MISS_S);
 	uint64_t hint = (hash >> 32 << 32) | until;
-	_Atomic uint64_t *slot = &c->hit_for_miss[hash % CACHE_HINTS];
+	_Atomic uint64_t *slot = &cache->hit_for_miss[hash % CACHE_HINTS];
 	struct gate *gate;
 
 	if (hit_for_miss && atomic_load_explicit(slot, memory_order_relaxed) != hint) {
-		gate = cache_gate_lock(c, ticket->gate);
-		if (cache_gate_lets_in(c, gate, ticket, key->at, key->len))
+		gate = cache_gate_lock(cache, ticket->gate);
+		if (cache_gate_lets_in(cache, gate, ticket, key->at, key->len))
 			atomic_store_explicit(slot, hint, memory_order_relaxed);
-		cache_gate_close(c, gate);
+		cache_gate_close(cache, gate);
 	} else if (!hit_for_miss && atomic_load_explicit(slot, memory_order_relaxed) >> 32 == hash >> 32) {
 		atomic_store_explicit(slot, 0, memory_order_relaxed);
 	}
 }
 
-bool cache_is_hit_for_miss(struct cache *c, const struct cache_key *key, int64_t now)
+bool cache_is_hit_for_miss(struct cache *cache, const struct cache_key *key, int64_t now)
 {
 	uint64_t hash = key->hash,
-	         slot = atomic_load_explicit(&c->hit_for_miss[hash % CACHE_HINTS], memory_order_relaxed);
+	         slot = atomic_load_explicit(&cache->hit_for_miss[hash % CACHE_HINTS], memory_order_relaxed);
 
 	return slot && slot >> 32 == hash >> 32 && (uint32_t)slot > (uint32_t)now;
 }
 
-void cache_forget_hit_for_miss(struct cache *c)
+void cache_forget_hit_for_miss(struct cache *cache)
 {
 	for (size_t i = 0; i < CACHE_HINTS; i++)
-		atomic_store_explicit(&c->hit_for_miss[i], 0, memory_order_relaxed);
+		atomic_store_explicit(&cache->hit_for_miss[i], 0, memory_order_relaxed);
 }
 
-unsigned cache_in_flight_ends(struct cache *c)
+unsigned cache_in_flight_ends(struct cache *cache)
 {
-	return atomic_load(&c->ends);
+	return atomic_load(&cache->ends);
 }

@@ -48,9 +48,9 @@ struct cache {
 };
 
 /* Clients choose the keys. The hash takes a secret, so that a client cannot choose keys that share a bucket. */
-static inline uint64_t cache_hash(const struct cache *c, const char *key, size_t len)
+static inline uint64_t cache_hash(const struct cache *cache, const char *key, size_t len)
 {
-	return hash_sip(c->secret, key, len);
+	return hash_sip(cache->secret, key, len);
 }
 
 /* Locks the gate of that number. */

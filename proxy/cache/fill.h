@@ -68,6 +68,6 @@ static inline const struct filled *filled_of(const struct object *o)
 /* Starts the fetch, or sets *collapsed if another request was first. Returns the object to read (one reference); NULL:
  * out of memory. The fill takes or frees what r owns. It sets r->hooks, and r->conditional to validators of
  * params.entry. */
-struct object *fill_start(const struct fill_params *, struct fetch_request *r, bool *collapsed);
+struct object *fill_start(const struct fill_params *, struct fetch_request *asked, bool *collapsed);
 
 #endif

@@ -74,16 +74,16 @@ struct fill {
 
 static inline enum response_body fill_body(struct object *o)
 {
-	const struct object_report *r = object_reported(o);
+	const struct object_report *report = object_reported(o);
 
-	return r->normalised ? RESPONSE_NORMALISED : r->decoded ? RESPONSE_DECODED : RESPONSE_RAW;
+	return report->normalised ? RESPONSE_NORMALISED : report->decoded ? RESPONSE_DECODED : RESPONSE_RAW;
 }
 
 /* A response with Set-Cookie is for the client that asked: waiting requests do not get it, even if it is stored for
  * later ones without that field. If no client gets the field, the response is for all of them. */
-static inline bool fill_is_for_client(const struct fill *l, const struct http_msg *m)
+static inline bool fill_is_for_client(const struct fill *fill, const struct http_msg *m)
 {
-	return !l->params.freshness.drops_own && http_msg_is_for_client(m);
+	return !fill->params.freshness.drops_own && http_msg_is_for_client(m);
 }
 
 /* fill.c */
@@ -142,7 +142,7 @@ void fill_moves_add(struct fill *, const struct fetch_hop *);
 int fill_on_known(void *arg, const char *url, struct text *to);
 /* Remembers a redirect that was asked for if it is permanent and may be stored: *f then counts for as long as it is
  * remembered. names: of Vary; at NULL: none. */
-void fill_learn(struct fill *, const struct fetch_hop *, bool storable, struct slice names, struct freshness *f);
+void fill_learn(struct fill *, const struct fetch_hop *, bool storable, struct slice names, struct freshness *fresh);
 /* Notes what the head of the final response, a failure, or the end of the response says of the redirects that led to
  * it. */
 void fill_moves_head(struct fill *, const struct fetch_answer *);

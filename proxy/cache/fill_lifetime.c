@@ -21,56 +21,56 @@ static enum lifetime_body lifetime_body(struct object *body)
 }
 
 /* Since when the body has been the same: the stored one may have been, for as long as it was. */
-static int64_t lifetime_same_since(const struct fill *l, struct object *body)
+static int64_t lifetime_same_since(const struct fill *fill, struct object *body)
 {
-	const struct entry *old = l->params.entry;
+	const struct entry *old = fill->params.entry;
 
-	return old && old->object && old->freshness.same_since && old->freshness.same_since < l->response_time &&
-	        object_same(old->object, body) ? old->freshness.same_since : l->response_time;
+	return old && old->object && old->freshness.same_since && old->freshness.same_since < fill->response_time &&
+	        object_same(old->object, body) ? old->freshness.same_since : fill->response_time;
 }
 
 /* What the feed in the body says. */
-static void lifetime_read_feed(struct fill *l, const struct freshness *f, struct object *body,
-    struct freshness_settings *s)
+static void lifetime_read_feed(struct fill *fill, const struct freshness *fresh, struct object *body,
+    struct freshness_settings *settings)
 {
-	int64_t at = f->response_time - f->initial_age_s;
+	int64_t at = fresh->response_time - fresh->initial_age_s;
 	struct feed_hints hints;
 
-	feed_hints_of(&hints, body, l->response_time);
-	if (s->hint_max_s)
-		s->hint_s = feed_hints_lifetime(&hints, at, s->hint_max_s);
-	s->newest = hints.newest;
-	if (s->adaptive)
-		s->same_since = lifetime_same_since(l, body);
+	feed_hints_of(&hints, body, fill->response_time);
+	if (settings->hint_max_s)
+		settings->hint_s = feed_hints_lifetime(&hints, at, settings->hint_max_s);
+	settings->newest = hints.newest;
+	if (settings->adaptive)
+		settings->same_since = lifetime_same_since(fill, body);
 }
 
-void fill_freshness(struct fill *l, struct freshness *f, const struct http_msg *m, struct object *body)
+void fill_freshness(struct fill *fill, struct freshness *fresh, const struct http_msg *m, struct object *body)
 {
-	struct freshness_settings settings = l->params.freshness;
+	struct freshness_settings settings = fill->params.freshness;
 	enum lifetime_body is = lifetime_body(body);
 
 	settings.adaptive = settings.adaptive && is == BODY_FEED;
 	if (is == BODY_OTHER)
 		settings.floor_s = 0;
-	freshness_read(f, m, l->request_time, l->response_time, &settings);
-	if (f->flags & FRESHNESS_HEURISTIC && is == BODY_FEED && (settings.hint_max_s || settings.adaptive)) {
-		lifetime_read_feed(l, f, body, &settings);
-		freshness_read(f, m, l->request_time, l->response_time, &settings);
+	freshness_read(fresh, m, fill->request_time, fill->response_time, &settings);
+	if (fresh->flags & FRESHNESS_HEURISTIC && is == BODY_FEED && (settings.hint_max_s || settings.adaptive)) {
+		lifetime_read_feed(fill, fresh, body, &settings);
+		freshness_read(fresh, m, fill->request_time, fill->response_time, &settings);
 	}
-	if (l->hops.any)
-		freshness_limit(f, &l->hops.limit);
+	if (fill->hops.any)
+		freshness_limit(fresh, &fill->hops.limit);
 	if (body && is != BODY_FEED)
-		f->keep_s = 0;
+		fresh->keep_s = 0;
 }
 
-bool fill_freshness_of_body(struct fill *l, struct freshness *f, struct object *body)
+bool fill_freshness_of_body(struct fill *fill, struct freshness *fresh, struct object *body)
 {
-	const struct freshness_settings *s = &l->params.freshness;
+	const struct freshness_settings *settings = &fill->params.freshness;
 	enum lifetime_body is = lifetime_body(body);
 
 	if (is != BODY_FEED)
-		f->keep_s = 0;
-	if (!(f->flags & FRESHNESS_HEURISTIC))
+		fresh->keep_s = 0;
+	if (!(fresh->flags & FRESHNESS_HEURISTIC))
 		return false;
-	return is == BODY_FEED ? s->hint_max_s || s->adaptive : is == BODY_OTHER && s->floor_s;
+	return is == BODY_FEED ? settings->hint_max_s || settings->adaptive : is == BODY_OTHER && settings->floor_s;
 }

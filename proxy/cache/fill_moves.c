@@ -6,82 +6,86 @@
 
 #include "proxy/net/loop.h"
 
-static struct moves_clock fill_clock(struct fill *l)
+static struct moves_clock fill_clock(struct fill *fill)
 {
-	return (struct moves_clock){ loop_now_ms(l->params.loop), fill_now(l) };
+	return (struct moves_clock){ loop_now_ms(fill->params.loop), fill_now(fill) };
 }
 
-static struct moves_scope fill_scope(const struct fill *l)
+static struct moves_scope fill_scope(const struct fill *fill)
 {
-	return (struct moves_scope){ l->params.moves.scope, l->params.moves.generation, { l->sent, l->sent_len } };
+	return (struct moves_scope){ fill->params.moves.scope, fill->params.moves.generation,
+		{ fill->sent, fill->sent_len } };
 }
 
-static struct moves *fill_moves_table(struct fill *l)
+static struct moves *fill_moves_table(struct fill *fill)
 {
-	return cache_moves(l->params.cache);
+	return cache_moves(fill->params.cache);
 }
 
 int fill_on_known(void *arg, const char *url, struct text *to)
 {
-	struct fill *l = arg;
-	struct move *known = &l->moves.known;
-	const struct moves_scope scope = fill_scope(l);
-	const struct moves_clock now = fill_clock(l);
+	struct fill *fill = arg;
+	struct move *known = &fill->moves.known;
+	const struct moves_scope scope = fill_scope(fill);
+	const struct moves_clock now = fill_clock(fill);
 	struct cache_control own;
 
-	if (!l->params.moves.max_s || moves_is_idle(fill_moves_table(l)))
+	if (!fill->params.moves.max_s || moves_is_idle(fill_moves_table(fill)))
 		return 0;
 	move_free(known);
-	if (!moves_find(fill_moves_table(l), &scope, url, &now, known) ||
-	    freshness_reuse(&known->freshness, freshness_request_for(&own, &l->request.says, &l->params.freshness,
+	if (!moves_find(fill_moves_table(fill), &scope, url, &now, known) ||
+	    freshness_reuse(&known->freshness, freshness_request_for(&own, &fill->request.says, &fill->params.freshness,
 	        &known->freshness, now.wall_s), now.wall_s, NULL) != REUSE_FRESH)
 		return 0;
 	text_puts(to, known->to);
 	return known->status;
 }
 
-void fill_moves_add(struct fill *l, const struct fetch_hop *hop)
+void fill_moves_add(struct fill *fill, const struct fetch_hop *hop)
 {
-	if (l->moves.n < CONF_REDIRECTS_MAX)
-		l->moves.from[l->moves.n++] = hop->from;
+	if (fill->moves.n < CONF_REDIRECTS_MAX)
+		fill->moves.from[fill->moves.n++] = hop->from;
 }
 
 /* How long the redirect is remembered, in seconds. If it names no lifetime, its lifetime is the longest time that the
  * route allows, from now on. */
-static int64_t fill_redirect_valid_s(const struct fill *l, struct freshness *f)
+static int64_t fill_redirect_valid_s(const struct fill *fill, struct freshness *fresh)
 {
 	int64_t left;
 
-	if (f->flags & FRESHNESS_HEURISTIC) {
-		f->initial_age_s = 0;
-		f->lifetime_s = l->params.moves.max_s;
+	if (fresh->flags & FRESHNESS_HEURISTIC) {
+		fresh->initial_age_s = 0;
+		fresh->lifetime_s = fill->params.moves.max_s;
 	}
-	left = f->flags & (FRESHNESS_NO_CACHE | FRESHNESS_NO_CACHE_FIELDS) ? 0 : f->lifetime_s - f->initial_age_s;
-	return left < 0 ? 0 : left > l->params.moves.max_s ? l->params.moves.max_s : left;
+	left = fresh->flags & (FRESHNESS_NO_CACHE | FRESHNESS_NO_CACHE_FIELDS)
+	    ? 0
+	    : fresh->lifetime_s - fresh->initial_age_s;
+	return left < 0 ? 0 : left > fill->params.moves.max_s ? fill->params.moves.max_s : left;
 }
 
-void fill_learn(struct fill *l, const struct fetch_hop *hop, bool storable, struct slice names, struct freshness *f)
+void fill_learn(struct fill *fill, const struct fetch_hop *hop, bool storable, struct slice names,
+    struct freshness *fresh)
 {
-	const struct moves_scope scope = fill_scope(l);
-	const struct moves_clock now = fill_clock(l);
+	const struct moves_scope scope = fill_scope(fill);
+	const struct moves_clock now = fill_clock(fill);
 	bool permanent = hop->msg->status == 301 || hop->msg->status == 308;
 	struct move_learned learned = { .url = hop->from, .to = hop->to, .status = hop->msg->status,
-		.vary = names.len ? names : (struct slice){ NULL, 0 }, .purges = l->moves.purges };
+		.vary = names.len ? names : (struct slice){ NULL, 0 }, .purges = fill->moves.purges };
 
-	if (!l->params.moves.max_s)
+	if (!fill->params.moves.max_s)
 		return;
 	if (storable && permanent && !hop->cookies && !http_msg_is_for_client(hop->msg))
-		learned.valid_s = (uint32_t)fill_redirect_valid_s(l, f);
-	learned.freshness = *f;
-	moves_learn(fill_moves_table(l), &scope, &learned, &now);
+		learned.valid_s = (uint32_t)fill_redirect_valid_s(fill, fresh);
+	learned.freshness = *fresh;
+	moves_learn(fill_moves_table(fill), &scope, &learned, &now);
 }
 
-static void fill_moves_note(struct fill *l, enum move_event event)
+static void fill_moves_note(struct fill *fill, enum move_event event)
 {
-	const struct moves_scope scope = fill_scope(l);
+	const struct moves_scope scope = fill_scope(fill);
 
-	for (int i = 0; i < l->moves.n; i++)
-		moves_note(fill_moves_table(l), &scope, l->moves.from[i], event);
+	for (int i = 0; i < fill->moves.n; i++)
+		moves_note(fill_moves_table(fill), &scope, fill->moves.from[i], event);
 }
 
 static bool fill_is_feed(struct object *o)
@@ -100,42 +104,42 @@ enum media_kind fill_media(const struct http_msg *m)
 	return media_kind(&type);
 }
 
-void fill_moves_head(struct fill *l, const struct fetch_answer *answer)
+void fill_moves_head(struct fill *fill, const struct fetch_answer *answer)
 {
-	const struct moves_scope scope = fill_scope(l);
+	const struct moves_scope scope = fill_scope(fill);
 
-	if (!l->params.moves.max_s || moves_is_idle(fill_moves_table(l)))
+	if (!fill->params.moves.max_s || moves_is_idle(fill_moves_table(fill)))
 		return;
 	/* as sites have it that ask for consent or a login */
-	l->moves.page = l->moves.n && fill_media(answer->msg) == MEDIA_KIND_PAGE;
+	fill->moves.page = fill->moves.n && fill_media(answer->msg) == MEDIA_KIND_PAGE;
 	if (answer->msg->status >= 400)
-		fill_moves_note(l, MOVE_FAILED);
-	else if (answer->msg->status == 304 && l->params.entry && fill_is_feed(l->params.entry->object))
-		fill_moves_note(l, MOVE_SERVED);
+		fill_moves_note(fill, MOVE_FAILED);
+	else if (answer->msg->status == 304 && fill->params.entry && fill_is_feed(fill->params.entry->object))
+		fill_moves_note(fill, MOVE_SERVED);
 	if (answer->msg->status < 400)
-		moves_note(fill_moves_table(l), &scope, answer->url, MOVE_GONE);
+		moves_note(fill_moves_table(fill), &scope, answer->url, MOVE_GONE);
 }
 
 /* Whether the failure says anything of the place. A place that utfeed did not ask, because of a pause say, has not
  * failed. */
-static bool fill_failure_counts(const struct failure *f)
+static bool fill_failure_counts(const struct failure *failure)
 {
-	return !f->retry_after_s && f->error != FAILURE_ABANDONED && f->error != FAILURE_PROXY_INTERNAL_ERROR &&
-	    f->error != FAILURE_CONNECTION_LIMIT;
+	return !failure->retry_after_s && failure->error != FAILURE_ABANDONED &&
+	    failure->error != FAILURE_PROXY_INTERNAL_ERROR && failure->error != FAILURE_CONNECTION_LIMIT;
 }
 
-void fill_moves_failed(struct fill *l, const struct failure *f)
+void fill_moves_failed(struct fill *fill, const struct failure *failure)
 {
-	if (fill_failure_counts(f))
-		fill_moves_note(l, MOVE_FAILED);
+	if (fill_failure_counts(failure))
+		fill_moves_note(fill, MOVE_FAILED);
 }
 
-void fill_moves_done(struct fill *l, struct object *o)
+void fill_moves_done(struct fill *fill, struct object *o)
 {
-	if (!l->moves.n)
+	if (!fill->moves.n)
 		return;
 	if (fill_is_feed(o))
-		fill_moves_note(l, MOVE_SERVED);
-	else if (l->moves.page)
-		fill_moves_note(l, MOVE_FAILED);
+		fill_moves_note(fill, MOVE_SERVED);
+	else if (fill->moves.page)
+		fill_moves_note(fill, MOVE_FAILED);
 }

@@ -9,12 +9,12 @@
 #include <string.h>
 
 /* Whether memory has a mark, and not a part, that will hold for long yet. */
-static bool fill_is_marked(struct fill *l, const struct text *key)
+static bool fill_is_marked(struct fill *fill, const struct text *key)
 {
 	enum { RENEW_SHARE = 8 };
-	struct entry *e = cache_peek(l->params.cache, key->bytes, key->len);
+	struct entry *e = cache_peek(fill->params.cache, key->bytes, key->len);
 	bool marked = e && !e->object &&
-	    fill_now(l) - e->freshness.response_time < ENTRY_PARTS_KNOWN_S / RENEW_SHARE;
+	    fill_now(fill) - e->freshness.response_time < ENTRY_PARTS_KNOWN_S / RENEW_SHARE;
 
 	entry_unref(&e);
 	return marked;
@@ -22,18 +22,18 @@ static bool fill_is_marked(struct fill *l, const struct text *key)
 
 /* Stores the mark that ranges of this URL may go to the origin: the body is nothing that utfeed changes, and no
  * complete copy will answer them. */
-static void fill_mark(struct fill *l)
+static void fill_mark(struct fill *fill)
 {
-	const struct freshness known = { .response_time = fill_now(l) };
+	const struct freshness known = { .response_time = fill_now(fill) };
 	struct entry_parts parts = { .freshness = &known };
 	struct text key = { 0 };
 	struct entry *e = NULL;
 
-	l->marks = false;
-	text_add(&key, l->busy.at, l->busy.len);
-	text_puts(&key, l->ranged ? "" : ENTRY_PARTS);         /* the fill of a part has that key already */
-	if (!key.failed && !fill_is_marked(l, &key) && (e = entry_new(key.bytes, key.len, &parts)))
-		cache_put(l->params.cache, e, &l->ticket);
+	fill->marks = false;
+	text_add(&key, fill->busy.at, fill->busy.len);
+	text_puts(&key, fill->ranged ? "" : ENTRY_PARTS);         /* the fill of a part has that key already */
+	if (!key.failed && !fill_is_marked(fill, &key) && (e = entry_new(key.bytes, key.len, &parts)))
+		cache_put(fill->params.cache, e, &fill->ticket);
 	entry_unref(&e);
 	text_free(&key);
 }
@@ -60,62 +60,62 @@ static bool is_no_feed(struct object *o)
 }
 
 /* Whether the stored part belongs to the same representation as this response. */
-static bool part_holds(struct fill *l, const struct http_msg *m)
+static bool part_holds(struct fill *fill, const struct http_msg *m)
 {
-	const struct entry *old = l->params.part;
+	const struct entry *old = fill->params.part;
 	struct http_msg stored;
 	bool same;
 
-	if (fill_parse(l, &stored, old->upstream, old->upstream_len) != FILL_HEAD)
+	if (fill_parse(fill, &stored, old->upstream, old->upstream_len) != FILL_HEAD)
 		return false;
-	same = content_range_same(&stored, m, l->response_time);
+	same = content_range_same(&stored, m, fill->response_time);
 	http_msg_free(&stored);
 	return same;
 }
 
-void fill_note_head(struct fill *l, const struct http_msg *m)
+void fill_note_head(struct fill *fill, const struct http_msg *m)
 {
 	/* The stored part is out of date: the response is a whole one, or a part of another representation. */
-	if (l->params.part && (m->status == 200 || (m->status == 206 && !part_holds(l, m))))
-		fill_mark(l);
-	l->marks = l->marks && m->status == 200 && takes_ranges(m);
+	if (fill->params.part && (m->status == 200 || (m->status == 206 && !part_holds(fill, m))))
+		fill_mark(fill);
+	fill->marks = fill->marks && m->status == 200 && takes_ranges(m);
 	/* The type alone says that the body is not a feed: the mark need not wait for the end of the body. */
-	if (l->marks && l->plan != PLAN_STORE && fill_media(m) == MEDIA_KIND_MEDIA)
-		fill_mark(l);
+	if (fill->marks && fill->plan != PLAN_STORE && fill_media(m) == MEDIA_KIND_MEDIA)
+		fill_mark(fill);
 }
 
-void fill_note_end(struct fill *l)
+void fill_note_end(struct fill *fill)
 {
-	if (l->marks && is_no_feed(l->object))
-		fill_mark(l);
+	if (fill->marks && is_no_feed(fill->object))
+		fill_mark(fill);
 }
 
-bool fill_takes_part(struct fill *l, const struct http_msg *m)
+bool fill_takes_part(struct fill *fill, const struct http_msg *m)
 {
 	struct content_range r;
 
-	if (!l->ranged || m->status != 206 || http_msg_has(m, H_CONTENT_ENCODING) || !content_range_read(&r, m) ||
+	if (!fill->ranged || m->status != 206 || http_msg_has(m, H_CONTENT_ENCODING) || !content_range_read(&r, m) ||
 	    (m->has_length && m->content_length != content_range_length(&r)) ||
-	    content_range_length(&r) > l->params.max_object || !content_range_same(m, m, l->response_time))
+	    content_range_length(&r) > fill->params.max_object || !content_range_same(m, m, fill->response_time))
 		return false;
-	l->part = r;
+	fill->part = r;
 	return true;
 }
 
 /* The stored part, if the new one can be joined with it to make *whole; NULL: the new part stands alone. */
-static const struct entry *part_before(struct fill *l, const struct http_msg *m, struct content_range *whole)
+static const struct entry *part_before(struct fill *fill, const struct http_msg *m, struct content_range *whole)
 {
-	const struct entry *old = l->params.part;
+	const struct entry *old = fill->params.part;
 	struct content_range joined;
 	struct text key = { 0 };
 	bool same;
 
-	*whole = l->part;
-	if (!old || !content_range_join(&joined, &old->part, &l->part) ||
-	    content_range_length(&joined) > l->params.max_object || !part_holds(l, m))
+	*whole = fill->part;
+	if (!old || !content_range_join(&joined, &old->part, &fill->part) ||
+	    content_range_length(&joined) > fill->params.max_object || !part_holds(fill, m))
 		return NULL;
 	/* Last-Modified as a strong validator does not tell variants apart: the keys must be equal too. */
-	fill_key(l, l->vary, true, &key);
+	fill_key(fill, fill->vary, true, &key);
 	same = !key.failed && key.len == old->key_len && !memcmp(key.bytes, old->key, key.len);
 	text_free(&key);
 	if (!same)
@@ -185,46 +185,46 @@ static char *part_upstream(const struct http_msg *m, size_t *len)
 
 	text_puts(&t, "HTTP/1.1 200 \r\n");
 	for (uint32_t i = 0; i < m->n_fields; i++) {
-		const struct http_field *f = &m->fields[i];
+		const struct http_field *field = &m->fields[i];
 
-		if (!f->hop && f->id != H_CONNECTION && f->id != H_CONTENT_RANGE && f->id != H_CONTENT_LENGTH &&
-		    f->id != H_TRANSFER_ENCODING)
-			text_field(&t, http_field_name(m, f), http_field_value(m, f));
+		if (!field->hop && field->id != H_CONNECTION && field->id != H_CONTENT_RANGE &&
+		    field->id != H_CONTENT_LENGTH && field->id != H_TRANSFER_ENCODING)
+			text_field(&t, http_field_name(m, field), http_field_value(m, field));
 	}
 	text_puts(&t, "\r\n");
 	return text_take(&t, len);
 }
 
-struct entry *fill_store_part(struct fill *l, const struct http_msg *m, struct object *o)
+struct entry *fill_store_part(struct fill *fill, const struct http_msg *m, struct object *o)
 {
 	struct entry_parts parts = { 0 };
 	struct freshness fresh;
 	struct content_range whole;
-	const struct entry *old = part_before(l, m, &whole);
+	const struct entry *old = part_before(fill, m, &whole);
 	struct entry *e;
 	struct verdict v;
 
-	if (object_length(o) != content_range_length(&l->part))
+	if (object_length(o) != content_range_length(&fill->part))
 		return NULL;
-	if (old && fill_merge(l, old, m, false, &parts.upstream, &parts.upstream_len) != FILL_HEAD) {
+	if (old && fill_merge(fill, old, m, false, &parts.upstream, &parts.upstream_len) != FILL_HEAD) {
 		old = NULL;
-		whole = l->part;
+		whole = fill->part;
 	}
 	if (!old)
 		parts.upstream = part_upstream(m, &parts.upstream_len);
-	parts.object = part_object(old, &l->part, o, content_range_length(&whole));
-	if (!l->normalises && content_range_length(&whole) == whole.total) {
+	parts.object = part_object(old, &fill->part, o, content_range_length(&whole));
+	if (!fill->normalises && content_range_length(&whole) == whole.total) {
 		if (parts.object && object_verdict(o, &v)) {
 			v.reason = VREASON_DISABLED;
 			object_set_verdict(parts.object, &v, false);
 		}
 	} else
 		parts.part = whole;
-	if (fill_finish_parts(l, &parts, &fresh, false))
+	if (fill_finish_parts(fill, &parts, &fresh, false))
 		return NULL;
-	e = fill_put(l, &parts);
+	e = fill_put(fill, &parts);
 	/* The response is stored whole now, so the entry for its parts is removed. */
 	if (e && !e->part.total)
-		cache_remove(l->params.cache, l->busy.at, l->busy.len);
+		cache_remove(fill->params.cache, fill->busy.at, fill->busy.len);
 	return e;
 }

@@ -11,13 +11,13 @@
 #include "proxy/cache/stored_head.h"
 #include "proxy/http/head_text.h"
 
-enum fill_head fill_merge(struct fill *l, const struct entry *e, const struct http_msg *m, bool client, char **merged,
-    size_t *len)
+enum fill_head fill_merge(struct fill *fill, const struct entry *e, const struct http_msg *m, bool client,
+    char **merged, size_t *len)
 {
 	struct http_msg stored;
 	struct text t = { 0 };
 	size_t fields;
-	enum fill_head r = fill_parse(l, &stored, e->upstream, e->upstream_len);
+	enum fill_head r = fill_parse(fill, &stored, e->upstream, e->upstream_len);
 
 	if (r != FILL_HEAD)
 		return r;
@@ -25,7 +25,7 @@ enum fill_head fill_merge(struct fill *l, const struct entry *e, const struct ht
 	http_msg_free(&stored);
 	if (!(*merged = text_take(&t, len)))
 		return FILL_HEAD_NO_MEMORY;
-	if (fields <= l->params.max_fields && *len <= l->params.max_head)
+	if (fields <= fill->params.max_fields && *len <= fill->params.max_head)
 		return FILL_HEAD;
 	free(*merged);
 	return FILL_HEAD_UNUSABLE;
@@ -65,37 +65,38 @@ static bool fill_varies_by_coding(const struct entry *e)
 }
 
 /* Whether the stored body was decoded under a type that stayed: a 304 does not tell that either. */
-static bool fill_keeps_type(const struct fill *l, const struct entry *e)
+static bool fill_keeps_type(const struct fill *fill, const struct entry *e)
 {
 	struct slice type = head_text_get((struct slice){ e->head->bytes, e->head->len }, "content-type");
 
-	return fill_body(e->object) == RESPONSE_NORMALISED && !slice_is(type, normalise_content_type(l->head.output));
+	return fill_body(e->object) == RESPONSE_NORMALISED &&
+	    !slice_is(type, normalise_content_type(fill->head.output));
 }
 
 /* Merges the 304 into the stored response. client: with the fields that the 304 has for this client alone, which are
  * not stored. Unless the result is FILL_HEAD, parts holds nothing. */
-static enum fill_head fill_make_merged(struct fill *l, const struct http_msg *m, bool client,
+static enum fill_head fill_make_merged(struct fill *fill, const struct http_msg *m, bool client,
     struct entry_parts *parts, struct freshness *fresh)
 {
-	const struct entry *old = l->params.entry;
+	const struct entry *old = fill->params.entry;
 	enum fill_head r;
 
 	*parts = (struct entry_parts){ .part = old->part };
-	if ((r = fill_merge(l, old, m, client, &parts->upstream, &parts->upstream_len)) != FILL_HEAD)
+	if ((r = fill_merge(fill, old, m, client, &parts->upstream, &parts->upstream_len)) != FILL_HEAD)
 		return r;
 	parts->object = object_ref(old->object);
-	l->head.keeps_type = fill_keeps_type(l, old);
-	return fill_finish_parts(l, parts, fresh, client) ? FILL_HEAD_NO_MEMORY : FILL_HEAD;
+	fill->head.keeps_type = fill_keeps_type(fill, old);
+	return fill_finish_parts(fill, parts, fresh, client) ? FILL_HEAD_NO_MEMORY : FILL_HEAD;
 }
 
-static int fill_judge_merged(struct fill *l, const struct entry_parts *parts, enum storable *storable)
+static int fill_judge_merged(struct fill *fill, const struct entry_parts *parts, enum storable *storable)
 {
 	struct http_msg merged;
 	int status;
 
-	if (fill_parse(l, &merged, parts->upstream, parts->upstream_len) != FILL_HEAD)
+	if (fill_parse(fill, &merged, parts->upstream, parts->upstream_len) != FILL_HEAD)
 		return -1;
-	status = fill_judge(l, &merged, merged.status, storable);
+	status = fill_judge(fill, &merged, merged.status, storable);
 	http_msg_free(&merged);
 	return status;
 }
@@ -111,147 +112,147 @@ static bool fill_ends_stored(enum storable s)
 /* Removes the former entry if the response may not be found any more, or is stored under another key now because it
  * varies by other fields, or by none. Where it did not vary and does now, the record of variants has its place, and is
  * not removed. */
-static void fill_remove_former(struct fill *l, const struct entry *e, enum storable storable)
+static void fill_remove_former(struct fill *fill, const struct entry *e, enum storable storable)
 {
-	const struct entry *old = l->params.entry;
+	const struct entry *old = fill->params.entry;
 	bool moved = e && (e->key_len != old->key_len || memcmp(e->key, old->key, e->key_len));
 
-	if (fill_ends_stored(storable) || (moved && !(l->vary && old->key_len == l->params.key_len)))
-		cache_remove(l->params.cache, old->key, old->key_len);
+	if (fill_ends_stored(storable) || (moved && !(fill->vary && old->key_len == fill->params.key_len)))
+		cache_remove(fill->params.cache, old->key, old->key_len);
 }
 
 /* Stores the merged response, if it may be stored; takes over what parts hold. -1: out of memory. */
-static int fill_store_merged(struct fill *l, struct entry_parts *parts)
+static int fill_store_merged(struct fill *fill, struct entry_parts *parts)
 {
 	enum storable storable;
 	struct entry *e = NULL;
 
-	if (fill_judge_merged(l, parts, &storable)) {
+	if (fill_judge_merged(fill, parts, &storable)) {
 		entry_parts_free(parts);
 		return -1;
 	}
 	if (storable == STORABLE_YES)
-		e = fill_put(l, parts);
+		e = fill_put(fill, parts);
 	else
 		entry_parts_free(parts);
-	fill_remove_former(l, e, storable);
-	l->told->stored = e;
-	l->told->detail = storable == STORABLE_YES ? NULL : storable_word(storable);
-	log_step(&l->id, "store: %s", e ? "confirmed" :
+	fill_remove_former(fill, e, storable);
+	fill->told->stored = e;
+	fill->told->detail = storable == STORABLE_YES ? NULL : storable_word(storable);
+	log_step(&fill->id, "store: %s", e ? "confirmed" :
 	    storable == STORABLE_YES ? "no, purged meanwhile or out of memory" : storable_word(storable));
 	entry_unref(&e);
 	return 0;
 }
 
 /* Makes the new head and stores the response with it. *head: the head that answers, one reference. */
-static enum fill_head fill_renew(struct fill *l, const struct http_msg *m, struct object_head **head)
+static enum fill_head fill_renew(struct fill *fill, const struct http_msg *m, struct object_head **head)
 {
-	struct freshness *fresh = &l->told->freshness;
+	struct freshness *fresh = &fill->told->freshness;
 	struct entry_parts parts;
 	enum fill_head r;
 
-	if ((r = fill_make_merged(l, m, true, &parts, fresh)) != FILL_HEAD)
+	if ((r = fill_make_merged(fill, m, true, &parts, fresh)) != FILL_HEAD)
 		return r;
 	*head = object_head_ref(parts.head);
-	if (fill_is_for_client(l, m)) {
+	if (fill_is_for_client(fill, m)) {
 		entry_parts_free(&parts);
-		if ((r = fill_make_merged(l, m, false, &parts, fresh)) != FILL_HEAD)
+		if ((r = fill_make_merged(fill, m, false, &parts, fresh)) != FILL_HEAD)
 			return r;
 	}
-	return fill_store_merged(l, &parts) ? FILL_HEAD_NO_MEMORY : FILL_HEAD;
+	return fill_store_merged(fill, &parts) ? FILL_HEAD_NO_MEMORY : FILL_HEAD;
 }
 
 /* The stored head and the head of the 304 merge into a head that is too large or not valid: the stored response answers
  * once more as it is, and is removed. */
-static struct object_head *fill_retire(struct fill *l)
+static struct object_head *fill_retire(struct fill *fill)
 {
-	const struct entry *old = l->params.entry;
+	const struct entry *old = fill->params.entry;
 
-	l->told->freshness = old->freshness;
-	cache_remove(l->params.cache, old->key, old->key_len);
+	fill->told->freshness = old->freshness;
+	cache_remove(fill->params.cache, old->key, old->key_len);
 	return object_head_ref(old->head);
 }
 
 /* Whether the 304 is about the stored response, and not about another one. */
-static bool fill_is_of_stored(struct fill *l, const struct http_msg *m)
+static bool fill_is_of_stored(struct fill *fill, const struct http_msg *m)
 {
-	const struct entry *old = l->params.entry;
+	const struct entry *old = fill->params.entry;
 	struct http_msg stored;
 	bool same;
 
-	if (fill_parse(l, &stored, old->upstream, old->upstream_len) != FILL_HEAD)
+	if (fill_parse(fill, &stored, old->upstream, old->upstream_len) != FILL_HEAD)
 		return false;
 	same = !fill_means_another(&stored, m);
 	http_msg_free(&stored);
 	return same;
 }
 
-enum fetch_choice fill_refresh(struct fill *l, const struct fetch_answer *answer, struct object *o)
+enum fetch_choice fill_refresh(struct fill *fill, const struct fetch_answer *answer, struct object *o)
 {
 	const struct http_msg *m = answer->msg;
 	struct object_head *head = NULL;
 	enum fill_head r;
 
-	if (!fill_is_of_stored(l, m))
+	if (!fill_is_of_stored(fill, m))
 		return FETCH_UNCONDITIONAL;
-	l->head.url = answer->url;
-	l->head.redirected = answer->redirected;
-	l->head.varies = fill_varies_by_coding(l->params.entry);
-	if ((r = fill_renew(l, m, &head)) == FILL_HEAD_UNUSABLE) {
+	fill->head.url = answer->url;
+	fill->head.redirected = answer->redirected;
+	fill->head.varies = fill_varies_by_coding(fill->params.entry);
+	if ((r = fill_renew(fill, m, &head)) == FILL_HEAD_UNUSABLE) {
 		object_head_unref(&head);
-		head = fill_retire(l);
+		head = fill_retire(fill);
 	}
 	if (r == FILL_HEAD_NO_MEMORY ||
-	    fill_admit(l, m, fill_is_for_client(l, m) || !l->told->stored, o)) {
+	    fill_admit(fill, m, fill_is_for_client(fill, m) || !fill->told->stored, o)) {
 		object_head_unref(&head);
 		return FETCH_NO_MEMORY;
 	}
-	l->told->fwd_status = m->status;
-	object_substitute(o, head, l->params.entry->object);
+	fill->told->fwd_status = m->status;
+	object_substitute(o, head, fill->params.entry->object);
 	object_head_unref(&head);
-	fill_leave(l);
+	fill_leave(fill);
 	return FETCH_ANSWERED;
 }
 
-bool fill_keeps_feed(struct fill *l)
+bool fill_keeps_feed(struct fill *fill)
 {
-	struct entry *e = l->params.entry;
+	struct entry *e = fill->params.entry;
 
-	return e && l->params.freshness.keep_s &&
-	    freshness_keeps(&e->freshness, entry_now(e, fill_now(l), fill_steady(l)));
+	return e && fill->params.freshness.keep_s &&
+	    freshness_keeps(&e->freshness, entry_now(e, fill_now(fill), fill_steady(fill)));
 }
 
-bool fill_is_refusal(const struct fill *l, int status)
+bool fill_is_refusal(const struct fill *fill, int status)
 {
-	return l->params.credentials && http_status_refuses(status);
+	return fill->params.credentials && http_status_refuses(status);
 }
 
-static bool fill_may_keep(struct fill *l, int status, bool no_feed)
+static bool fill_may_keep(struct fill *fill, int status, bool no_feed)
 {
-	return fill_keeps_feed(l) && (!status || no_feed || freshness_failure_status(status)) &&
-	    !fill_is_refusal(l, status);
+	return fill_keeps_feed(fill) && (!status || no_feed || freshness_failure_status(status)) &&
+	    !fill_is_refusal(fill, status);
 }
 
-static bool fill_may_serve_stale(struct fill *l, int status)
+static bool fill_may_serve_stale(struct fill *fill, int status)
 {
 	struct cache_control own;
 
-	return (!status || freshness_error_status(status)) && freshness_if_error(&l->params.entry->freshness,
-	    freshness_request(&own, &l->request.says, &l->params.freshness), fill_now(l));
+	return (!status || freshness_error_status(status)) && freshness_if_error(&fill->params.entry->freshness,
+	    freshness_request(&own, &fill->request.says, &fill->params.freshness), fill_now(fill));
 }
 
 /* The kept feed is for all clients that wait, even if the origin's answer was for one of them alone. A feed that was
  * purged meanwhile answers nobody. */
-bool fill_serve_stale(struct fill *l, struct object *o, int status, bool no_feed)
+bool fill_serve_stale(struct fill *fill, struct object *o, int status, bool no_feed)
 {
-	struct entry *e = l->params.entry;
-	struct filled *told = l->told;
+	struct entry *e = fill->params.entry;
+	struct filled *told = fill->told;
 	bool kept;
 
-	if (!e || cache_ticket_is_spent(l->params.cache, &l->ticket, e))
+	if (!e || cache_ticket_is_spent(fill->params.cache, &fill->ticket, e))
 		return false;
-	kept = fill_may_keep(l, status, no_feed);
-	if (!kept && (no_feed || !fill_may_serve_stale(l, status)))
+	kept = fill_may_keep(fill, status, no_feed);
+	if (!kept && (no_feed || !fill_may_serve_stale(fill, status)))
 		return false;
 	told->kept = kept;
 	told->stored = false;
@@ -259,13 +260,13 @@ bool fill_serve_stale(struct fill *l, struct object *o, int status, bool no_feed
 	atomic_store_explicit(&told->expires, 0, memory_order_relaxed);
 	if (status)
 		told->fwd_status = status;
-	log_step(&l->id, "lookup: what is stored answers for an origin that errs");
+	log_step(&fill->id, "lookup: what is stored answers for an origin that errs");
 	told->freshness = e->freshness;
-	l->marks = false;
-	fill_set_plan(l, PLAN_NOTHING);
+	fill->marks = false;
+	fill_set_plan(fill, PLAN_NOTHING);
 	object_set_audience(o, NULL);
 	object_substitute(o, e->head, e->object);
-	fill_leave(l);
+	fill_leave(fill);
 	return true;
 }
 
@@ -286,31 +287,31 @@ static char *fill_found_at(struct slice at)
 
 /* Whether the Content-Location that the origin sent by itself is a URL of another origin. It has no say over that one,
  * which the validators would reach once a redirect led there. */
-static bool fill_names_elsewhere(const struct fetch_request *r, struct slice at, struct slice own)
+static bool fill_names_elsewhere(const struct fetch_request *asked, struct slice at, struct slice own)
 {
-	struct destination first = r->to, named = { .path = NULL };
+	struct destination first = asked->to, named = { .path = NULL };
 	const char *why;
 	bool elsewhere;
 
 	if (!own.len || own.len != at.len || memcmp(own.at, at.at, own.len) || !memmem(own.at, own.len, "://", 3))
 		return false;
-	redirect_upgrade(&first, &r->redirects);
+	redirect_upgrade(&first, &asked->redirects);
 	elsewhere = destination_from_url(&named, own, &why) != DESTINATION_OK ||
 	    !destination_same_origin(&named, &first);
 	destination_free(&named);
 	return elsewhere;
 }
 
-int fill_add_validators(struct fill *l, struct fetch_request *r)
+int fill_add_validators(struct fill *fill, struct fetch_request *asked)
 {
 	struct http_msg stored;
 	struct slice etag, modified, at;
 	struct text t = { 0 };
 	bool elsewhere;
 
-	if (!l->params.entry)
+	if (!fill->params.entry)
 		return 0;
-	switch (fill_parse(l, &stored, l->params.entry->upstream, l->params.entry->upstream_len)) {
+	switch (fill_parse(fill, &stored, fill->params.entry->upstream, fill->params.entry->upstream_len)) {
 	case FILL_HEAD:
 		break;
 	case FILL_HEAD_UNUSABLE:               /* cannot be validated: the whole is fetched */
@@ -324,15 +325,15 @@ int fill_add_validators(struct fill *l, struct fetch_request *r)
 		text_printf(&t, "If-None-Match: %.*s\r\n", (int)etag.len, etag.at);
 	if (modified.len)
 		text_printf(&t, "If-Modified-Since: %.*s\r\n", (int)modified.len, modified.at);
-	at = head_text_get((struct slice){ l->params.entry->head->bytes, l->params.entry->head->len },
+	at = head_text_get((struct slice){ fill->params.entry->head->bytes, fill->params.entry->head->len },
 	    "content-location");
-	elsewhere = fill_names_elsewhere(r, at, http_msg_get(&stored, H_CONTENT_LOCATION));
+	elsewhere = fill_names_elsewhere(asked, at, http_msg_get(&stored, H_CONTENT_LOCATION));
 	http_msg_free(&stored);
 	if (!t.len || elsewhere) {
 		text_free(&t);
 		return t.failed ? -1 : 0;
 	}
-	r->conditional = text_take(&t, &r->conditional_len);
-	r->conditional_url = fill_found_at(at);
-	return r->conditional ? 0 : -1;
+	asked->conditional = text_take(&t, &asked->conditional_len);
+	asked->conditional_url = fill_found_at(at);
+	return asked->conditional ? 0 : -1;
 }

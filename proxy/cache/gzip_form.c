@@ -19,12 +19,12 @@ struct gzip_making {
 	char key[];
 };
 
-static void making_free(struct gzip_making *m)
+static void making_free(struct gzip_making *making)
 {
-	object_detach(&m->body);
-	object_unref(&m->form);
-	gzip_writer_free(&m->writer);
-	free(m);
+	object_detach(&making->body);
+	object_unref(&making->form);
+	gzip_writer_free(&making->writer);
+	free(making);
 }
 
 /* Makes the object of the form. It has the body's report, so that the access log says the same of both. */
@@ -48,117 +48,119 @@ static struct object *form_new(struct object *body)
 /* NULL: out of memory, or another worker was first. */
 static struct gzip_making *making_new(struct object *body, const char *key, size_t len)
 {
-	struct gzip_making *m = calloc(1, sizeof *m + len);
+	struct gzip_making *making = calloc(1, sizeof *making + len);
 
-	if (!m)
+	if (!making)
 		return NULL;
-	object_attach(body, &m->body);
-	m->len = len;
-	memcpy(m->key, key, len);
-	if ((m->form = form_new(body)) && (m->writer = gzip_writer_new(GZIP_SMALL)) && object_gzip_begin(body, m->form))
-		return m;
-	making_free(m);
+	object_attach(body, &making->body);
+	making->len = len;
+	memcpy(making->key, key, len);
+	if ((making->form = form_new(body)) && (making->writer = gzip_writer_new(GZIP_SMALL)) &&
+	    object_gzip_begin(body, making->form))
+		return making;
+	making_free(making);
 	return NULL;
 }
 
 enum making_result { MAKING_MORE, MAKING_DONE, MAKING_NO_MEMORY };
 
 /* Compresses the next part of the body. The form takes no more memory than the compressed bytes need. */
-static enum making_result making_step(struct gzip_making *m, uint8_t *out)
+static enum making_result making_step(struct gzip_making *making, uint8_t *out)
 {
-	uint64_t length = object_length(m->body.object), until = m->body.offset + STEP_BYTES;
+	uint64_t length = object_length(making->body.object), until = making->body.offset + STEP_BYTES;
 	size_t have = 0, n;
 	bool ended = false;
 
-	while (!ended && m->body.offset < until && have < LOOP_SCRATCH_BYTES) {
+	while (!ended && making->body.offset < until && have < LOOP_SCRATCH_BYTES) {
 		struct iovec piece = { NULL, 0 };
 		size_t bytes, left;
 		const uint8_t *at;
 		bool last;
 
-		object_peek(&m->body, &piece, 1, STEP_BYTES, &bytes);
+		object_peek(&making->body, &piece, 1, STEP_BYTES, &bytes);
 		at = piece.iov_base;
 		left = bytes;
-		last = m->body.offset + bytes == length;
-		ended = gzip_write(m->writer, &at, &left, last ? GZIP_FINISH : GZIP_MORE, out + have,
+		last = making->body.offset + bytes == length;
+		ended = gzip_write(making->writer, &at, &left, last ? GZIP_FINISH : GZIP_MORE, out + have,
 		            LOOP_SCRATCH_BYTES - have, &n) &&
 		    last;
-		object_consume(&m->body, bytes - left);
+		object_consume(&making->body, bytes - left);
 		have += n;
 	}
-	object_expect(m->form, object_length(m->form) + have);
-	if (object_append(m->form, out, have))
+	object_expect(making->form, object_length(making->form) + have);
+	if (object_append(making->form, out, have))
 		return MAKING_NO_MEMORY;
 	return ended ? MAKING_DONE : MAKING_MORE;
 }
 
-static void making_end(struct gzip_forms *f, struct gzip_making *m, bool whole)
+static void making_end(struct gzip_forms *forms, struct gzip_making *making, bool whole)
 {
 	static const struct failure no_memory = { .error = FAILURE_PROXY_INTERNAL_ERROR };
-	struct object *body = m->body.object;
+	struct object *body = making->body.object;
 	uint64_t length = object_length(body);
 
 	if (!whole) {
 		object_gzip_end(body, OBJECT_GZIP_UNKNOWN);
-		object_fail(m->form, &no_memory);
+		object_fail(making->form, &no_memory);
 	} else {
-		object_done(m->form);
-		if (object_length(m->form) > length - length / GAIN_SHARE)
+		object_done(making->form);
+		if (object_length(making->form) > length - length / GAIN_SHARE)
 			object_gzip_end(body, OBJECT_GZIP_USELESS);
-		else if (!cache_keep_gzip(f->cache, m->key, m->len, body, m->form))
+		else if (!cache_keep_gzip(forms->cache, making->key, making->len, body, making->form))
 			object_gzip_end(body, OBJECT_GZIP_UNKEPT);
 	}
-	making_free(m);
+	making_free(making);
 }
 
 /* Makes one step of the form that has waited longest. */
-static void forms_step(struct gzip_forms *f)
+static void forms_step(struct gzip_forms *forms)
 {
-	struct gzip_making *m = TAILQ_FIRST(&f->making);
-	enum making_result r = making_step(m, loop_scratch(f->loop));
+	struct gzip_making *making = TAILQ_FIRST(&forms->making);
+	enum making_result r = making_step(making, loop_scratch(forms->loop));
 
-	TAILQ_REMOVE(&f->making, m, link);
+	TAILQ_REMOVE(&forms->making, making, link);
 	if (r == MAKING_MORE)
-		TAILQ_INSERT_TAIL(&f->making, m, link);
+		TAILQ_INSERT_TAIL(&forms->making, making, link);
 	else
-		making_end(f, m, r == MAKING_DONE);
+		making_end(forms, making, r == MAKING_DONE);
 }
 
-static void forms_on_task(struct task *t)
+static void forms_on_task(struct task *task)
 {
-	struct gzip_forms *f = container_of(t, struct gzip_forms, task);
+	struct gzip_forms *forms = container_of(task, struct gzip_forms, task);
 
-	forms_step(f);
-	if (!TAILQ_EMPTY(&f->making))
-		loop_defer(f->loop, &f->task);
+	forms_step(forms);
+	if (!TAILQ_EMPTY(&forms->making))
+		loop_defer(forms->loop, &forms->task);
 }
 
-void gzip_forms_init(struct gzip_forms *f, struct cache *cache, struct loop *loop)
+void gzip_forms_init(struct gzip_forms *forms, struct cache *cache, struct loop *loop)
 {
-	*f = (struct gzip_forms){ .cache = cache, .loop = loop, .task = { .run = forms_on_task, .is_slice = true } };
-	TAILQ_INIT(&f->making);
+	*forms =
+	    (struct gzip_forms){ .cache = cache, .loop = loop, .task = { .run = forms_on_task, .is_slice = true } };
+	TAILQ_INIT(&forms->making);
 }
 
-void gzip_forms_end(struct gzip_forms *f)
+void gzip_forms_end(struct gzip_forms *forms)
 {
-	f->ended = true;
-	while (!TAILQ_EMPTY(&f->making))
-		forms_step(f);
-	loop_forget(f->loop, &f->task);
+	forms->ended = true;
+	while (!TAILQ_EMPTY(&forms->making))
+		forms_step(forms);
+	loop_forget(forms->loop, &forms->task);
 }
 
-enum object_gzip gzip_form(struct gzip_forms *f, struct object *body, const char *key, size_t len, bool make,
+enum object_gzip gzip_form(struct gzip_forms *forms, struct object *body, const char *key, size_t len, bool make,
     struct object **form)
 {
 	enum object_gzip state = object_gzip(body, form);
-	struct gzip_making *m;
+	struct gzip_making *making;
 
-	if (state != OBJECT_GZIP_UNKNOWN || !make || f->ended || !(m = making_new(body, key, len)))
+	if (state != OBJECT_GZIP_UNKNOWN || !make || forms->ended || !(making = making_new(body, key, len)))
 		return state;
-	stats_add(loop_stats(f->loop), STAT_GZIP_FORMS, 1);
-	TAILQ_INSERT_HEAD(&f->making, m, link);
-	forms_step(f);
-	if (!TAILQ_EMPTY(&f->making))
-		loop_defer(f->loop, &f->task);
+	stats_add(loop_stats(forms->loop), STAT_GZIP_FORMS, 1);
+	TAILQ_INSERT_HEAD(&forms->making, making, link);
+	forms_step(forms);
+	if (!TAILQ_EMPTY(&forms->making))
+		loop_defer(forms->loop, &forms->task);
 	return object_gzip(body, form);
 }

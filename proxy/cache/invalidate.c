@@ -13,27 +13,27 @@ struct invalidate {
 	size_t url_len;
 };
 
-static void invalidate_url(struct invalidate *i, const char *url, size_t len)
+static void invalidate_url(struct invalidate *invalidate, const char *url, size_t len)
 {
 	uint32_t number;
 
-	if (cache_purge(i->sweeper->cache, PURGE_URL, url, len, false, 0, &number) < 0)
-		sweeper_begin(i->sweeper);
+	if (cache_purge(invalidate->sweeper->cache, PURGE_URL, url, len, false, 0, &number) < 0)
+		sweeper_begin(invalidate->sweeper);
 }
 
 /* Purges the URL that the reference names, if it is on the same origin: an origin has no say over the responses of
  * another. */
-static void invalidate_reference(struct invalidate *i, struct slice reference)
+static void invalidate_reference(struct invalidate *invalidate, struct slice reference)
 {
 	struct destination d = { .path = NULL };
 	struct text url = { 0 };
 	const char *why;
 
-	if (!reference.len || location_follow(&d, &i->to, reference, &why) != DESTINATION_OK)
+	if (!reference.len || location_follow(&d, &invalidate->to, reference, &why) != DESTINATION_OK)
 		return;
 	destination_url(&url, &d);
-	if (destination_same_origin(&d, &i->to) && !url.failed)
-		invalidate_url(i, url.bytes, url.len);
+	if (destination_same_origin(&d, &invalidate->to) && !url.failed)
+		invalidate_url(invalidate, url.bytes, url.len);
 	text_free(&url);
 	destination_free(&d);
 }
@@ -41,43 +41,43 @@ static void invalidate_reference(struct invalidate *i, struct slice reference)
 static enum fetch_choice invalidate_on_head(void *arg, const struct fetch_answer *answer, struct object *o)
 {
 	const struct http_msg *m = answer->msg;
-	struct invalidate *i = arg;
+	struct invalidate *invalidate = arg;
 
 	(void)o;
 	if (m->status >= 200 && m->status < 400) {
-		invalidate_url(i, i->url, i->url_len);
-		invalidate_reference(i, http_msg_get(m, H_LOCATION));
-		invalidate_reference(i, http_msg_get(m, H_CONTENT_LOCATION));
+		invalidate_url(invalidate, invalidate->url, invalidate->url_len);
+		invalidate_reference(invalidate, http_msg_get(m, H_LOCATION));
+		invalidate_reference(invalidate, http_msg_get(m, H_CONTENT_LOCATION));
 	}
 	return FETCH_GO_ON;
 }
 
 static void invalidate_on_end(void *arg)
 {
-	struct invalidate *i = arg;
+	struct invalidate *invalidate = arg;
 
-	destination_free(&i->to);
-	free(i->url);
-	free(i);
+	destination_free(&invalidate->to);
+	free(invalidate->url);
+	free(invalidate);
 }
 
 int invalidate_hooks(struct fetch_hooks *hooks, struct sweeper *sweeper, const struct destination *to,
     struct slice url)
 {
-	struct invalidate *i = calloc(1, sizeof *i);
+	struct invalidate *invalidate = calloc(1, sizeof *invalidate);
 
-	if (!i)
+	if (!invalidate)
 		return -1;
-	i->sweeper = sweeper;
-	i->to = *to;
-	i->to.path = NULL;
-	i->url = malloc(url.len);
-	i->url_len = url.len;
-	if (!i->url || destination_set_path(&i->to, to->path, to->path_len)) {
-		invalidate_on_end(i);
+	invalidate->sweeper = sweeper;
+	invalidate->to = *to;
+	invalidate->to.path = NULL;
+	invalidate->url = malloc(url.len);
+	invalidate->url_len = url.len;
+	if (!invalidate->url || destination_set_path(&invalidate->to, to->path, to->path_len)) {
+		invalidate_on_end(invalidate);
 		return -1;
 	}
-	memcpy(i->url, url.at, url.len);
-	*hooks = (struct fetch_hooks){ .head = invalidate_on_head, .end = invalidate_on_end, .arg = i };
+	memcpy(invalidate->url, url.at, url.len);
+	*hooks = (struct fetch_hooks){ .head = invalidate_on_head, .end = invalidate_on_end, .arg = invalidate };
 	return 0;
 }

@@ -40,22 +40,22 @@ struct moves {
 
 struct moves *moves_new(void)
 {
-	struct moves *m = calloc(1, sizeof *m);
+	struct moves *moves = calloc(1, sizeof *moves);
 
-	if (!m)
+	if (!moves)
 		return NULL;
-	pthread_mutex_init(&m->lock, NULL);
-	TAILQ_INIT(&m->ages);
-	return m;
+	pthread_mutex_init(&moves->lock, NULL);
+	TAILQ_INIT(&moves->ages);
+	return moves;
 }
 
-static void moves_drop(struct moves *m, struct moves_entry *e)
+static void moves_drop(struct moves *moves, struct moves_entry *entry)
 {
-	LIST_REMOVE(e, link);
-	TAILQ_REMOVE(&m->ages, e, age);
-	m->bytes -= e->bytes;
-	atomic_fetch_sub(&m->n, 1);
-	free(e);
+	LIST_REMOVE(entry, link);
+	TAILQ_REMOVE(&moves->ages, entry, age);
+	moves->bytes -= entry->bytes;
+	atomic_fetch_sub(&moves->n, 1);
+	free(entry);
 }
 
 void moves_free(struct moves **mp)
@@ -69,103 +69,107 @@ void moves_free(struct moves **mp)
 	*mp = NULL;
 }
 
-bool moves_is_idle(const struct moves *m)
+bool moves_is_idle(const struct moves *moves)
 {
-	return !atomic_load_explicit(&m->n, memory_order_relaxed);
+	return !atomic_load_explicit(&moves->n, memory_order_relaxed);
 }
 
-size_t moves_count(const struct moves *m)
+size_t moves_count(const struct moves *moves)
 {
-	return atomic_load_explicit(&m->n, memory_order_relaxed);
+	return atomic_load_explicit(&moves->n, memory_order_relaxed);
 }
 
-unsigned moves_purges(const struct moves *m)
+unsigned moves_purges(const struct moves *moves)
 {
-	return atomic_load(&m->purges);
+	return atomic_load(&moves->purges);
 }
 
-void move_free(struct move *f)
+void move_free(struct move *move)
 {
-	free(f->to);
-	free(f->vary);
-	*f = (struct move){ .to = NULL };
+	free(move->to);
+	free(move->vary);
+	*move = (struct move){ .to = NULL };
 }
 
 /* Called under the lock, as all that follow. NULL: it is not remembered. */
-static struct moves_entry *moves_entry_of(struct moves *m, const struct moves_scope *s, const char *url)
+static struct moves_entry *moves_entry_of(struct moves *moves, const struct moves_scope *scope, const char *url)
 {
 	uint64_t hash = hash_keyed(url, strlen(url));
-	struct moves_entry *e;
+	struct moves_entry *entry;
 
-	LIST_FOREACH(e, &m->buckets[hash % MOVES_BUCKETS], link)
-		if (e->hash == hash && e->scope == s->hash && !strcmp(e->url, url))
-			return e;
+	LIST_FOREACH(entry, &moves->buckets[hash % MOVES_BUCKETS], link)
+		if (entry->hash == hash && entry->scope == scope->hash && !strcmp(entry->url, url))
+			return entry;
 	return NULL;
 }
 
-static void moves_touch(struct moves *m, struct moves_entry *e)
+static void moves_touch(struct moves *moves, struct moves_entry *entry)
 {
-	TAILQ_REMOVE(&m->ages, e, age);
-	TAILQ_INSERT_TAIL(&m->ages, e, age);
+	TAILQ_REMOVE(&moves->ages, entry, age);
+	TAILQ_INSERT_TAIL(&moves->ages, entry, age);
 }
 
-static int64_t moves_age_s(const struct moves_entry *e, const struct moves_clock *now)
+static int64_t moves_age_s(const struct moves_entry *entry, const struct moves_clock *now)
 {
-	int64_t steady = ((int64_t)now->steady_ms - (int64_t)e->learned.steady_ms) / 1000;
-	int64_t wall = now->wall_s - e->learned.wall_s, age = steady > wall ? steady : wall;
+	int64_t steady = ((int64_t)now->steady_ms - (int64_t)entry->learned.steady_ms) / 1000;
+	int64_t wall = now->wall_s - entry->learned.wall_s, age = steady > wall ? steady : wall;
 
 	return age > 0 ? age : 0;
 }
 
 /* Whether the request sends alike what the redirect varies by. Without memory it does not. */
-static bool is_of_variant(const struct moves_entry *e, const struct moves_scope *s)
+static bool is_of_variant(const struct moves_entry *entry, const struct moves_scope *scope)
 {
 	struct text key = { 0 };
 	bool same;
 
-	if (!e->vary)
+	if (!entry->vary)
 		return true;
-	vary_key(&key, (struct slice){ e->vary, strlen(e->vary) }, s->sent);
-	same = !key.failed && key.len == strlen(e->variant) && !memcmp(key.bytes, e->variant, key.len);
+	vary_key(&key, (struct slice){ entry->vary, strlen(entry->vary) }, scope->sent);
+	same = !key.failed && key.len == strlen(entry->variant) && !memcmp(key.bytes, entry->variant, key.len);
 	text_free(&key);
 	return same;
 }
 
-static struct moves_entry *moves_valid(struct moves *m, const struct moves_scope *s, const char *url,
+static struct moves_entry *moves_valid(struct moves *moves, const struct moves_scope *scope, const char *url,
     const struct moves_clock *now)
 {
-	struct moves_entry *e = moves_entry_of(m, s, url);
+	struct moves_entry *entry = moves_entry_of(moves, scope, url);
 
-	return e && e->generation == s->generation && moves_age_s(e, now) < e->valid_s && is_of_variant(e, s) ?
-	    e : NULL;
+	return entry && entry->generation == scope->generation && moves_age_s(entry, now) < entry->valid_s &&
+	        is_of_variant(entry, scope)
+	    ? entry
+	    : NULL;
 }
 
 /* False: out of memory. */
-static bool moves_copy(const struct moves_entry *e, const struct moves_clock *now, struct move *f)
+static bool moves_copy(const struct moves_entry *entry, const struct moves_clock *now, struct move *move)
 {
-	*f = (struct move){ .status = e->status, .to = strdup(e->to), .vary = e->vary ? strdup(e->vary) : NULL,
-		.freshness = e->freshness };
-	f->freshness.response_time = now->wall_s - moves_age_s(e, now);
-	if (f->to && (f->vary || !e->vary))
+	*move = (struct move){ .status = entry->status,
+		.to = strdup(entry->to),
+		.vary = entry->vary ? strdup(entry->vary) : NULL,
+		.freshness = entry->freshness };
+	move->freshness.response_time = now->wall_s - moves_age_s(entry, now);
+	if (move->to && (move->vary || !entry->vary))
 		return true;
-	move_free(f);
+	move_free(move);
 	return false;
 }
 
-bool moves_find(struct moves *m, const struct moves_scope *s, const char *url, const struct moves_clock *now,
-    struct move *f)
+bool moves_find(struct moves *moves, const struct moves_scope *scope, const char *url, const struct moves_clock *now,
+    struct move *move)
 {
-	struct moves_entry *e;
+	struct moves_entry *entry;
 	bool found = false;
 
-	if (moves_is_idle(m))
+	if (moves_is_idle(moves))
 		return false;
-	pthread_mutex_lock(&m->lock);
-	if ((e = moves_valid(m, s, url, now))) {
-		moves_touch(m, e);
-		found = moves_copy(e, now, f);
+	pthread_mutex_lock(&moves->lock);
+	if ((entry = moves_valid(moves, scope, url, now))) {
+		moves_touch(moves, entry);
+		found = moves_copy(entry, now, move);
 	}
-	pthread_mutex_unlock(&m->lock);
+	pthread_mutex_unlock(&moves->lock);
 	return found;
 }
 
@@ -178,114 +182,115 @@ static const char *moves_put(char **at, const char *text)
 }
 
 /* An entry with the texts of the redirect. NULL: it is too long, or out of memory. */
-static struct moves_entry *moves_make(const struct moves_scope *s, const struct move_learned *l)
+static struct moves_entry *moves_make(const struct moves_scope *scope, const struct move_learned *learned)
 {
 	struct text names = { 0 }, key = { 0 };
-	struct moves_entry *e = NULL;
+	struct moves_entry *entry = NULL;
 	size_t bytes;
 	char *at;
 
-	if (l->vary.at) {
-		text_add(&names, l->vary.at, l->vary.len);
-		vary_key(&key, l->vary, s->sent);
+	if (learned->vary.at) {
+		text_add(&names, learned->vary.at, learned->vary.len);
+		vary_key(&key, learned->vary, scope->sent);
 	}
 	text_add(&names, "", 1);
 	text_add(&key, "", 1);
-	bytes = sizeof *e + strlen(l->url) + strlen(l->to) + 2 + names.len + key.len;
-	if (!names.failed && !key.failed && bytes <= MOVES_ONE_MAX && (e = calloc(1, bytes))) {
-		at = e->text;
-		e->bytes = bytes;
-		e->url = moves_put(&at, l->url);
-		e->to = moves_put(&at, l->to);
-		e->vary = l->vary.at ? moves_put(&at, names.bytes) : NULL;
-		e->variant = l->vary.at ? moves_put(&at, key.bytes) : NULL;
+	bytes = sizeof *entry + strlen(learned->url) + strlen(learned->to) + 2 + names.len + key.len;
+	if (!names.failed && !key.failed && bytes <= MOVES_ONE_MAX && (entry = calloc(1, bytes))) {
+		at = entry->text;
+		entry->bytes = bytes;
+		entry->url = moves_put(&at, learned->url);
+		entry->to = moves_put(&at, learned->to);
+		entry->vary = learned->vary.at ? moves_put(&at, names.bytes) : NULL;
+		entry->variant = learned->vary.at ? moves_put(&at, key.bytes) : NULL;
 	}
 	text_free(&names);
 	text_free(&key);
-	return e;
+	return entry;
 }
 
-static void moves_insert(struct moves *m, struct moves_entry *e)
+static void moves_insert(struct moves *moves, struct moves_entry *entry)
 {
-	LIST_INSERT_HEAD(&m->buckets[e->hash % MOVES_BUCKETS], e, link);
-	TAILQ_INSERT_TAIL(&m->ages, e, age);
-	m->bytes += e->bytes;
-	atomic_fetch_add(&m->n, 1);
-	while (m->bytes > MOVES_BYTES_MAX)
-		moves_drop(m, TAILQ_FIRST(&m->ages));
+	LIST_INSERT_HEAD(&moves->buckets[entry->hash % MOVES_BUCKETS], entry, link);
+	TAILQ_INSERT_TAIL(&moves->ages, entry, age);
+	moves->bytes += entry->bytes;
+	atomic_fetch_add(&moves->n, 1);
+	while (moves->bytes > MOVES_BYTES_MAX)
+		moves_drop(moves, TAILQ_FIRST(&moves->ages));
 }
 
 /* A redirect that is seen again keeps its history if it leads to the same place. */
-static void moves_inherit(struct moves_entry *e, const struct moves_entry *former)
+static void moves_inherit(struct moves_entry *entry, const struct moves_entry *former)
 {
-	if (strcmp(former->to, e->to))
+	if (strcmp(former->to, entry->to))
 		return;
-	e->since_ms = former->since_ms;
-	e->served = former->served;
+	entry->since_ms = former->since_ms;
+	entry->served = former->served;
 }
 
-void moves_learn(struct moves *m, const struct moves_scope *s, const struct move_learned *l,
+void moves_learn(struct moves *moves, const struct moves_scope *scope, const struct move_learned *move_learned,
     const struct moves_clock *now)
 {
-	struct moves_entry *e = l->valid_s ? moves_make(s, l) : NULL, *former;
+	struct moves_entry *entry = move_learned->valid_s ? moves_make(scope, move_learned) : NULL, *former;
 	bool learned = false;
 
-	if (!e && moves_is_idle(m))
+	if (!entry && moves_is_idle(moves))
 		return;
-	pthread_mutex_lock(&m->lock);
-	former = moves_entry_of(m, s, l->url);
-	if (e && moves_purges(m) == l->purges) {
-		e->hash = hash_keyed(l->url, strlen(l->url));
-		e->scope = s->hash;
-		e->generation = s->generation;
-		e->status = l->status;
-		e->valid_s = l->valid_s;
-		e->freshness = l->freshness;
-		e->learned = *now;
-		e->since_ms = now->steady_ms;
+	pthread_mutex_lock(&moves->lock);
+	former = moves_entry_of(moves, scope, move_learned->url);
+	if (entry && moves_purges(moves) == move_learned->purges) {
+		entry->hash = hash_keyed(move_learned->url, strlen(move_learned->url));
+		entry->scope = scope->hash;
+		entry->generation = scope->generation;
+		entry->status = move_learned->status;
+		entry->valid_s = move_learned->valid_s;
+		entry->freshness = move_learned->freshness;
+		entry->learned = *now;
+		entry->since_ms = now->steady_ms;
 		if (former)
-			moves_inherit(e, former);
+			moves_inherit(entry, former);
 		learned = true;
 	}
 	if (former)
-		moves_drop(m, former);
+		moves_drop(moves, former);
 	if (learned)
-		moves_insert(m, e);
+		moves_insert(moves, entry);
 	else
-		free(e);
-	pthread_mutex_unlock(&m->lock);
+		free(entry);
+	pthread_mutex_unlock(&moves->lock);
 }
 
-void moves_note(struct moves *m, const struct moves_scope *s, const char *url, enum move_event event)
+void moves_note(struct moves *moves, const struct moves_scope *scope, const char *url, enum move_event event)
 {
-	struct moves_entry *e;
+	struct moves_entry *entry;
 
-	if (moves_is_idle(m))
+	if (moves_is_idle(moves))
 		return;
-	pthread_mutex_lock(&m->lock);
-	if ((e = moves_entry_of(m, s, url)) && event == MOVE_GONE)
-		moves_drop(m, e);
-	else if (e) {
-		e->served = event == MOVE_SERVED;
-		e->valid_s = event == MOVE_FAILED ? 0 : e->valid_s;
+	pthread_mutex_lock(&moves->lock);
+	if ((entry = moves_entry_of(moves, scope, url)) && event == MOVE_GONE)
+		moves_drop(moves, entry);
+	else if (entry) {
+		entry->served = event == MOVE_SERVED;
+		entry->valid_s = event == MOVE_FAILED ? 0 : entry->valid_s;
 	}
-	pthread_mutex_unlock(&m->lock);
+	pthread_mutex_unlock(&moves->lock);
 }
 
-bool moves_told(struct moves *m, const struct moves_scope *s, const char *url, uint64_t after_ms,
+bool moves_told(struct moves *moves, const struct moves_scope *scope, const char *url, uint64_t after_ms,
     const struct moves_clock *now, struct move *to)
 {
-	struct moves_entry *e;
+	struct moves_entry *entry;
 	bool told = false;
 
-	if (moves_is_idle(m))
+	if (moves_is_idle(moves))
 		return false;
-	pthread_mutex_lock(&m->lock);
-	if ((e = moves_valid(m, s, url, now)) && e->served && now->steady_ms >= e->since_ms + after_ms) {
-		moves_touch(m, e);
-		told = moves_copy(e, now, to);
+	pthread_mutex_lock(&moves->lock);
+	if ((entry = moves_valid(moves, scope, url, now)) && entry->served &&
+	    now->steady_ms >= entry->since_ms + after_ms) {
+		moves_touch(moves, entry);
+		told = moves_copy(entry, now, to);
 	}
-	pthread_mutex_unlock(&m->lock);
+	pthread_mutex_unlock(&moves->lock);
 	return told;
 }
 
@@ -297,37 +302,37 @@ static bool moves_covers(enum store_purge what, const char *url, size_t len, con
 }
 
 /* The redirects of one URL are all in one bucket, so that a purge of it need not look at the others. */
-static void moves_purge_url(struct moves *m, const char *url, size_t len)
+static void moves_purge_url(struct moves *moves, const char *url, size_t len)
 {
-	struct moves_entry *e = LIST_FIRST(&m->buckets[hash_keyed(url, len) % MOVES_BUCKETS]), *next;
+	struct moves_entry *entry = LIST_FIRST(&moves->buckets[hash_keyed(url, len) % MOVES_BUCKETS]), *next;
 
-	for (; e; e = next) {
-		next = LIST_NEXT(e, link);
-		if (moves_covers(PURGE_URL, url, len, e->url))
-			moves_drop(m, e);
+	for (; entry; entry = next) {
+		next = LIST_NEXT(entry, link);
+		if (moves_covers(PURGE_URL, url, len, entry->url))
+			moves_drop(moves, entry);
 	}
 }
 
-static void moves_purge_many(struct moves *m, enum store_purge what, const char *url, size_t len)
+static void moves_purge_many(struct moves *moves, enum store_purge what, const char *url, size_t len)
 {
-	struct moves_entry *e, *next;
+	struct moves_entry *entry, *next;
 
-	for (e = TAILQ_FIRST(&m->ages); e; e = next) {
-		next = TAILQ_NEXT(e, age);
-		if (moves_covers(what, url, len, e->url))
-			moves_drop(m, e);
+	for (entry = TAILQ_FIRST(&moves->ages); entry; entry = next) {
+		next = TAILQ_NEXT(entry, age);
+		if (moves_covers(what, url, len, entry->url))
+			moves_drop(moves, entry);
 	}
 }
 
 /* The lock is taken even if the table is empty: a redirect that is just being learned is then either in the table, or
  * moves_learn() sees the purge. */
-void moves_purge(struct moves *m, enum store_purge what, const char *url, size_t len)
+void moves_purge(struct moves *moves, enum store_purge what, const char *url, size_t len)
 {
-	atomic_fetch_add(&m->purges, 1);
-	pthread_mutex_lock(&m->lock);
+	atomic_fetch_add(&moves->purges, 1);
+	pthread_mutex_lock(&moves->lock);
 	if (what == PURGE_URL)
-		moves_purge_url(m, url, len);
+		moves_purge_url(moves, url, len);
 	else
-		moves_purge_many(m, what, url, len);
-	pthread_mutex_unlock(&m->lock);
+		moves_purge_many(moves, what, url, len);
+	pthread_mutex_unlock(&moves->lock);
 }

@@ -8,7 +8,7 @@
 #include "proxy/base/text.h"
 #include "proxy/origin/backoff.h"
 
-bool purge_read(struct purge *p, struct slice words)
+bool purge_read(struct purge *wanted, struct slice words)
 {
 	static const struct { const char *word; struct purge purge; } kinds[] = {
 		{ "url", { PURGE_URL, false, false } }, { "prefix", { PURGE_PREFIX, false, false } },
@@ -17,26 +17,26 @@ bool purge_read(struct purge *p, struct slice words)
 	};
 	struct slice rest, word = slice_until(words, ',', &rest);
 
-	*p = kinds[0].purge;
+	*wanted = kinds[0].purge;
 	if (!word.len)
 		return !rest.at;
 	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
 		if (slice_is(word, kinds[i].word)) {
-			*p = kinds[i].purge;
-			p->soft |= rest.at != NULL;
+			*wanted = kinds[i].purge;
+			wanted->soft |= rest.at != NULL;
 			return !rest.at || slice_is(slice_trim(rest), "soft");
 		}
 	return false;
 }
 
-static enum backoff_scope purge_scope(const struct purge *p)
+static enum backoff_scope purge_scope(const struct purge *purge)
 {
-	if (p->what == PURGE_PREFIX)
-		return p->host ? BACKOFF_HOST : BACKOFF_PREFIX;
-	return p->what == PURGE_ALL ? BACKOFF_ALL : BACKOFF_URL;
+	if (purge->what == PURGE_PREFIX)
+		return purge->host ? BACKOFF_HOST : BACKOFF_PREFIX;
+	return purge->what == PURGE_ALL ? BACKOFF_ALL : BACKOFF_URL;
 }
 
-int purge_run(const struct purge *p, struct cache *cache, struct backoff *backoff, const struct destination *to,
+int purge_run(const struct purge *purge, struct cache *cache, struct backoff *backoff, const struct destination *to,
     int64_t now, uint64_t steady_ms, struct purge_begun *begun)
 {
 	struct text url = { 0 };
@@ -46,99 +46,99 @@ int purge_run(const struct purge *p, struct cache *cache, struct backoff *backof
 		destination_url(&url, to);
 	failed = url.failed;
 	if (!failed) {
-		begun->count = cache_purge(cache, p->what, url.bytes ? url.bytes : "",
-		    p->host ? url.len - (to->path_len - 1) : url.len, p->soft, now, &begun->number);
+		begun->count = cache_purge(cache, purge->what, url.bytes ? url.bytes : "",
+		    purge->host ? url.len - (to->path_len - 1) : url.len, purge->soft, now, &begun->number);
 		cache_forget_hit_for_miss(cache);
-		backoff_resume(backoff, purge_scope(p), (struct slice){ url.bytes, url.len }, steady_ms);
+		backoff_resume(backoff, purge_scope(purge), (struct slice){ url.bytes, url.len }, steady_ms);
 	}
 	text_free(&url);
 	return failed ? -1 : 0;
 }
 
-static void purge_look(struct purge_wait *w)
+static void purge_look(struct purge_wait *wait)
 {
-	if (w->settles || w->sweeps)
+	if (wait->settles || wait->sweeps)
 		return;
-	loop_disarm(w->sweeper->loop, &w->timer);
-	w->done(w);
+	loop_disarm(wait->sweeper->loop, &wait->timer);
+	wait->done(wait);
 }
 
 static void purge_on_settled(struct store_wait *wait, struct entry *none)
 {
-	struct purge_wait *w = container_of(wait, struct purge_wait, wait);
+	struct purge_wait *purge_wait = container_of(wait, struct purge_wait, wait);
 
 	(void)none;
-	w->settles = false;
-	w->owed = wait->owed;
-	purge_look(w);
+	purge_wait->settles = false;
+	purge_wait->owed = wait->owed;
+	purge_look(purge_wait);
 }
 
 static void purge_on_swept(struct sweep_wait *sweep, int64_t count)
 {
-	struct purge_wait *w = container_of(sweep, struct purge_wait, sweep);
+	struct purge_wait *wait = container_of(sweep, struct purge_wait, sweep);
 
-	w->sweeps = false;
-	w->count = count;
-	purge_look(w);
+	wait->sweeps = false;
+	wait->count = count;
+	purge_look(wait);
 }
 
 /* Lets go of whatever has not come yet. */
-static void purge_let_go(struct purge_wait *w)
+static void purge_let_go(struct purge_wait *wait)
 {
-	if (w->sweeps)
-		sweeper_forget(&w->sweep);
-	cache_cancel(w->sweeper->cache, &w->wait);
-	loop_disarm(w->sweeper->loop, &w->timer);
+	if (wait->sweeps)
+		sweeper_forget(&wait->sweep);
+	cache_cancel(wait->sweeper->cache, &wait->wait);
+	loop_disarm(wait->sweeper->loop, &wait->timer);
 }
 
-static void on_too_late(struct timer *t)
+static void on_too_late(struct timer *timer)
 {
-	struct purge_wait *w = container_of(t, struct purge_wait, timer);
+	struct purge_wait *wait = container_of(timer, struct purge_wait, timer);
 
-	purge_let_go(w);
-	w->owed = w->settles;
-	w->counting = w->sweeps;
-	if (w->sweeps)
-		cache_purged(w->sweeper->cache, w->sweep.number, &w->count);
-	w->settles = w->sweeps = false;
-	w->done(w);
+	purge_let_go(wait);
+	wait->owed = wait->settles;
+	wait->counting = wait->sweeps;
+	if (wait->sweeps)
+		cache_purged(wait->sweeper->cache, wait->sweep.number, &wait->count);
+	wait->settles = wait->sweeps = false;
+	wait->done(wait);
 }
 
 int purge_wait_new(struct purge_wait **wp, struct sweeper *sweeper, struct purge_begun *begun)
 {
-	struct purge_wait *w = *wp = calloc(1, sizeof *w);
+	struct purge_wait *wait = *wp = calloc(1, sizeof *wait);
 
-	if (!w)
+	if (!wait)
 		return -1;
-	w->sweeper = sweeper;
-	w->count = begun->count;
+	wait->sweeper = sweeper;
+	wait->count = begun->count;
 	if (begun->count < 0) {
 		sweeper_begin(sweeper);
-		w->sweep = (struct sweep_wait){ .number = begun->number, .swept = purge_on_swept };
-		w->sweeps = !sweeper_wait(sweeper, &w->sweep, &w->count);
+		wait->sweep = (struct sweep_wait){ .number = begun->number, .swept = purge_on_swept };
+		wait->sweeps = !sweeper_wait(sweeper, &wait->sweep, &wait->count);
 	}
-	w->wait.loop = sweeper->loop;
-	w->wait.got = purge_on_settled;
-	w->timer.fire = on_too_late;
-	w->settles = cache_settle(sweeper->cache, &w->wait);
-	begun->count = w->count;
-	if (w->settles || w->sweeps) {
-		loop_arm(sweeper->loop, &w->timer, PURGE_WAIT_MS);
+	wait->wait.loop = sweeper->loop;
+	wait->wait.got = purge_on_settled;
+	wait->timer.fire = on_too_late;
+	wait->settles = cache_settle(sweeper->cache, &wait->wait);
+	begun->count = wait->count;
+	if (wait->settles || wait->sweeps) {
+		loop_arm(sweeper->loop, &wait->timer, PURGE_WAIT_MS);
 		return 0;
 	}
-	free(w);
+	free(wait);
 	*wp = NULL;
 	return 0;
 }
 
 void purge_wait_free(struct purge_wait **wp)
 {
-	struct purge_wait *w = *wp;
+	struct purge_wait *wait = *wp;
 
-	if (!w)
+	if (!wait)
 		return;
-	purge_let_go(w);
-	assert(task_is_out(&w->wait.task));
-	free(w);
+	purge_let_go(wait);
+	assert(task_is_out(&wait->wait.task));
+	free(wait);
 	*wp = NULL;
 }

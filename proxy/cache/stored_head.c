@@ -9,17 +9,18 @@
 #include "proxy/object/response_head.h"
 
 /* Whether the field is about one connection (RFC 9110 section 7.6.1). */
-static bool is_of_connection(const struct http_field *f)
+static bool is_of_connection(const struct http_field *field)
 {
-	return f->hop || f->id == H_CONNECTION || f->id == H_KEEP_ALIVE || f->id == H_PROXY_CONNECTION ||
-	    f->id == H_TE || f->id == H_UPGRADE || f->id == H_TRANSFER_ENCODING;
+	return field->hop || field->id == H_CONNECTION || field->id == H_KEEP_ALIVE ||
+	    field->id == H_PROXY_CONNECTION || field->id == H_TE || field->id == H_UPGRADE ||
+	    field->id == H_TRANSFER_ENCODING;
 }
 
 /* Whether the field is about the body's bytes, which the newer response does not change. */
-static bool is_of_bytes(const struct http_field *f)
+static bool is_of_bytes(const struct http_field *field)
 {
-	return f->id == H_CONTENT_LENGTH || f->id == H_CONTENT_ENCODING || f->id == H_CONTENT_TYPE ||
-	    f->id == H_CONTENT_RANGE || f->id == H_ETAG;
+	return field->id == H_CONTENT_LENGTH || field->id == H_CONTENT_ENCODING || field->id == H_CONTENT_TYPE ||
+	    field->id == H_CONTENT_RANGE || field->id == H_ETAG;
 }
 
 static bool has_field(const struct http_msg *m, struct slice name)
@@ -34,9 +35,9 @@ static bool has_field(const struct http_msg *m, struct slice name)
 }
 
 /* Whether the field was for the client alone that asked. */
-static bool is_for_client(const struct http_field *f)
+static bool is_for_client(const struct http_field *field)
 {
-	return http_header_response((enum header_id)f->id) == RESPONSE_CLIENT;
+	return http_header_response((enum header_id)field->id) == RESPONSE_CLIENT;
 }
 
 /* Both return the number of fields they wrote. */
@@ -45,13 +46,13 @@ static size_t add_stored(struct text *t, const struct http_msg *stored, const st
 	size_t n = 0;
 
 	for (uint32_t i = 0; i < stored->n_fields; i++) {
-		const struct http_field *f = &stored->fields[i];
-		struct slice name = http_field_name(stored, f);
+		const struct http_field *field = &stored->fields[i];
+		struct slice name = http_field_name(stored, field);
 
-		if (is_of_connection(f) || is_for_client(f) || f->id == H_AGE || f->id == H_DATE ||
-		    (!is_of_bytes(f) && has_field(m, name)))
+		if (is_of_connection(field) || is_for_client(field) || field->id == H_AGE || field->id == H_DATE ||
+		    (!is_of_bytes(field) && has_field(m, name)))
 			continue;
-		text_field(t, name, http_field_value(stored, f));
+		text_field(t, name, http_field_value(stored, field));
 		n++;
 	}
 	return n;
@@ -62,11 +63,11 @@ static size_t add_newer(struct text *t, const struct http_msg *m, bool client)
 	size_t n = 0;
 
 	for (uint32_t i = 0; i < m->n_fields; i++) {
-		const struct http_field *f = &m->fields[i];
+		const struct http_field *field = &m->fields[i];
 
-		if (is_of_connection(f) || is_of_bytes(f) || (is_for_client(f) && !client))
+		if (is_of_connection(field) || is_of_bytes(field) || (is_for_client(field) && !client))
 			continue;
-		text_field(t, http_field_name(m, f), http_field_value(m, f));
+		text_field(t, http_field_name(m, field), http_field_value(m, field));
 		n++;
 	}
 	return n;
@@ -98,7 +99,7 @@ static bool is_for_asker(struct slice name)
 
 struct object_head *stored_head_of(const struct object_head *from, struct object *o, bool client)
 {
-	struct object_head *h = object_head_new();
+	struct object_head *head = object_head_new();
 	struct text t = { 0 };
 	struct verdict v;
 	char rule[VERDICT_FORMAT_MAX];
@@ -109,15 +110,15 @@ struct object_head *stored_head_of(const struct object_head *from, struct object
 		verdict_format(&v, rule, sizeof rule);
 		text_printf(&t, "X-Encoding-Rule: %s\r\n", rule);
 	}
-	if (!h || !(h->bytes = text_take(&t, &h->len))) {
+	if (!head || !(head->bytes = text_take(&t, &head->len))) {
 		text_free(&t);
-		object_head_unref(&h);
+		object_head_unref(&head);
 		return NULL;
 	}
-	h->status = from->status;
-	h->no_body = from->no_body;
-	h->content_length = (int64_t)object_length(o);
-	h->gzip = from->gzip;
-	h->etag_end = head_text_etag_end((struct slice){ h->bytes, h->len });
-	return h;
+	head->status = from->status;
+	head->no_body = from->no_body;
+	head->content_length = (int64_t)object_length(o);
+	head->gzip = from->gzip;
+	head->etag_end = head_text_etag_end((struct slice){ head->bytes, head->len });
+	return head;
 }

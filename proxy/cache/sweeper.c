@@ -6,69 +6,70 @@
 #include "proxy/base/container_of.h"
 
 /* Tells those whose purge is carried out. A waiter may free itself when it is called, and nobody else. */
-static void sweeper_tell(struct sweeper *s)
+static void sweeper_tell(struct sweeper *sweeper)
 {
-	struct sweep_wait *w, *next;
+	struct sweep_wait *wait, *next;
 
-	for (w = LIST_FIRST(&s->waits); w; w = next) {
+	for (wait = LIST_FIRST(&sweeper->waits); wait; wait = next) {
 		int64_t count;
 
-		next = LIST_NEXT(w, link);
-		if (!cache_purged(s->cache, w->number, &count))
+		next = LIST_NEXT(wait, link);
+		if (!cache_purged(sweeper->cache, wait->number, &count))
 			continue;
-		LIST_REMOVE(w, link);
-		w->swept(w, count);
+		LIST_REMOVE(wait, link);
+		wait->swept(wait, count);
 	}
 }
 
-static void sweeper_slice(struct sweeper *s)
+static void sweeper_slice(struct sweeper *sweeper)
 {
-	uint64_t until = loop_now_us(s->loop) + SWEEPER_SLICE_US;
+	uint64_t until = loop_now_us(sweeper->loop) + SWEEPER_SLICE_US;
 	bool more;
 
 	do
-		more = cache_sweep(s->cache);
-	while (more && loop_now_us(s->loop) < until);
+		more = cache_sweep(sweeper->cache);
+	while (more && loop_now_us(sweeper->loop) < until);
 	if (more)
-		loop_defer(s->loop, &s->task);
+		loop_defer(sweeper->loop, &sweeper->task);
 }
 
-static void sweeper_on_task(struct task *t)
+static void sweeper_on_task(struct task *task)
 {
-	struct sweeper *s = container_of(t, struct sweeper, task);
+	struct sweeper *sweeper = container_of(task, struct sweeper, task);
 
-	sweeper_slice(s);
-	sweeper_tell(s);
+	sweeper_slice(sweeper);
+	sweeper_tell(sweeper);
 }
 
-void sweeper_init(struct sweeper *s, struct cache *cache, struct loop *loop)
+void sweeper_init(struct sweeper *sweeper, struct cache *cache, struct loop *loop)
 {
-	*s = (struct sweeper){ .cache = cache, .loop = loop, .task = { .run = sweeper_on_task, .is_slice = true } };
-	LIST_INIT(&s->waits);
+	*sweeper =
+	    (struct sweeper){ .cache = cache, .loop = loop, .task = { .run = sweeper_on_task, .is_slice = true } };
+	LIST_INIT(&sweeper->waits);
 }
 
-void sweeper_end(struct sweeper *s)
+void sweeper_end(struct sweeper *sweeper)
 {
-	assert(LIST_EMPTY(&s->waits));
-	loop_forget(s->loop, &s->task);
+	assert(LIST_EMPTY(&sweeper->waits));
+	loop_forget(sweeper->loop, &sweeper->task);
 }
 
-void sweeper_begin(struct sweeper *s)
+void sweeper_begin(struct sweeper *sweeper)
 {
-	if (!s->task.queued)
-		sweeper_slice(s);
+	if (!sweeper->task.queued)
+		sweeper_slice(sweeper);
 }
 
-bool sweeper_wait(struct sweeper *s, struct sweep_wait *w, int64_t *count)
+bool sweeper_wait(struct sweeper *sweeper, struct sweep_wait *wait, int64_t *count)
 {
-	if (cache_purged(s->cache, w->number, count))
+	if (cache_purged(sweeper->cache, wait->number, count))
 		return true;
-	LIST_INSERT_HEAD(&s->waits, w, link);
-	loop_defer(s->loop, &s->task);
+	LIST_INSERT_HEAD(&sweeper->waits, wait, link);
+	loop_defer(sweeper->loop, &sweeper->task);
 	return false;
 }
 
-void sweeper_forget(struct sweep_wait *w)
+void sweeper_forget(struct sweep_wait *wait)
 {
-	LIST_REMOVE(w, link);
+	LIST_REMOVE(wait, link);
 }

@@ -33,7 +33,7 @@ void sweeper_end(struct sweeper *);
 void sweeper_begin(struct sweeper *);
 /* *count: as cache_purged() tells. True: the purge is carried out. False: w->swept will be called when it is, unless
  * sweeper_forget() comes first. */
-bool sweeper_wait(struct sweeper *, struct sweep_wait *w, int64_t *count);
+bool sweeper_wait(struct sweeper *, struct sweep_wait *wait, int64_t *count);
 void sweeper_forget(struct sweep_wait *);      /* of one that waits */
 
 #endif

@@ -52,37 +52,37 @@ static void add_when(struct text *t, int64_t wall_ms)
 	text_puts(t, stamp);
 }
 
-static void add_request_line(struct text *t, const struct access_log_entry *e)
+static void add_request_line(struct text *t, const struct access_log_entry *entry)
 {
 	char shown[URL_SHOWN_MAX];
 
-	if (!e->method.len) {
+	if (!entry->method.len) {
 		text_puts(t, "-");
 		return;
 	}
-	add_escaped(t, e->method.at, e->method.len, ACCESS_METHOD_MAX);
+	add_escaped(t, entry->method.at, entry->method.len, ACCESS_METHOD_MAX);
 	text_puts(t, " ");
-	add_escaped(t, shown, url_show(shown, e->target.at, e->target.len), ACCESS_TARGET_MAX);
-	if (e->version) {
+	add_escaped(t, shown, url_show(shown, entry->target.at, entry->target.len), ACCESS_TARGET_MAX);
+	if (entry->version) {
 		text_puts(t, " HTTP/");
-		text_puts(t, e->version);
+		text_puts(t, entry->version);
 	}
 }
 
-size_t access_log_combined(char buf[ACCESS_LOG_LINE_MAX], const struct access_log_entry *e)
+size_t access_log_combined(char buf[ACCESS_LOG_LINE_MAX], const struct access_log_entry *entry)
 {
 	struct text t = text_on(buf, ACCESS_LOG_LINE_MAX - 1);
-	struct slice port, address = access_log_address(e->client, &port);
+	struct slice port, address = access_log_address(entry->client, &port);
 
 	text_add(&t, address.at, address.len);
 	text_puts(&t, " - - [");
-	add_when(&t, e->wall_ms);
+	add_when(&t, entry->wall_ms);
 	text_puts(&t, "] \"");
-	add_request_line(&t, e);
-	text_printf(&t, "\" %03d ", e->status);
-	text_number(&t, e->body_bytes);
-	add_field(&t, e->referer);
-	add_field(&t, e->user_agent);
+	add_request_line(&t, entry);
+	text_printf(&t, "\" %03d ", entry->status);
+	text_number(&t, entry->body_bytes);
+	add_field(&t, entry->referer);
+	add_field(&t, entry->user_agent);
 	buf[t.len] = '\n';
 	return t.len + 1;
 }

@@ -64,9 +64,9 @@ static void json_add_time(struct text *t, const char *key, int64_t us)
 	text_add(t, digits, sizeof digits);
 }
 
-static void json_add_who(struct text *t, const struct access_log_entry *e)
+static void json_add_who(struct text *t, const struct access_log_entry *entry)
 {
-	struct slice port, address = access_log_address(e->client, &port);
+	struct slice port, address = access_log_address(entry->client, &port);
 
 	json_add_bytes(t, "client", address, JSON_NAME_MAX);
 	json_add_key(t, "client_port");
@@ -76,97 +76,97 @@ static void json_add_who(struct text *t, const struct access_log_entry *e)
 		text_puts(t, "null");
 }
 
-static void json_add_request(struct text *t, const struct access_log_entry *e)
+static void json_add_request(struct text *t, const struct access_log_entry *entry)
 {
 	char url[URL_SHOWN_MAX];
-	size_t url_len = url_show(url, e->target.at, e->target.len);
+	size_t url_len = url_show(url, entry->target.at, entry->target.len);
 
-	json_add_bytes(t, "method", (struct slice){ e->method.len ? e->method.at : NULL, e->method.len },
+	json_add_bytes(t, "method", (struct slice){ entry->method.len ? entry->method.at : NULL, entry->method.len },
 	    JSON_METHOD_MAX);
-	json_add_bytes(t, "url", (struct slice){ e->target.len ? url : NULL, url_len }, JSON_URL_MAX);
-	json_add_word(t, "http", e->version);
-	json_add_word(t, "way", e->way);
-	json_add_word(t, "route", e->route);
-	json_add_bytes(t, "user_agent", e->user_agent, JSON_WORDS_MAX);
+	json_add_bytes(t, "url", (struct slice){ entry->target.len ? url : NULL, url_len }, JSON_URL_MAX);
+	json_add_word(t, "http", entry->version);
+	json_add_word(t, "way", entry->way);
+	json_add_word(t, "route", entry->route);
+	json_add_bytes(t, "user_agent", entry->user_agent, JSON_WORDS_MAX);
 }
 
-static void json_add_cache(struct text *t, const struct cache_status *s)
+static void json_add_cache(struct text *t, const struct cache_status *status)
 {
 	static const struct cache_status none;
 
-	s = s ? s : &none;
-	json_add_word(t, "cache", s->hit ? "hit" : cache_status_fwd(s->fwd));
+	status = status ? status : &none;
+	json_add_word(t, "cache", status->hit ? "hit" : cache_status_fwd(status->fwd));
 	json_add_key(t, "fwd_status");
-	if (s->fwd_status && !s->hit)
-		text_integer(t, s->fwd_status);
+	if (status->fwd_status && !status->hit)
+		text_integer(t, status->fwd_status);
 	else
 		text_puts(t, "null");
 	json_add_key(t, "ttl");
-	if (s->has_ttl)
-		text_integer(t, s->ttl);
+	if (status->has_ttl)
+		text_integer(t, status->ttl);
 	else
 		text_puts(t, "null");
-	json_add_bool(t, "stored", s->stored);
-	json_add_bool(t, "collapsed", s->collapsed);
-	json_add_word(t, "cache_detail", s->detail);
+	json_add_bool(t, "stored", status->stored);
+	json_add_bool(t, "collapsed", status->collapsed);
+	json_add_word(t, "cache_detail", status->detail);
 }
 
-static void json_add_decision(struct text *t, const struct object_report *r)
+static void json_add_decision(struct text *t, const struct object_report *report)
 {
 	static const struct object_report none;
 	char rule[VERDICT_FORMAT_MAX] = "";
 	const struct verdict *v;
 
-	r = r ? r : &none;
-	v = r->decided ? &r->verdict : &none.verdict;
-	if (r->decided)
+	report = report ? report : &none;
+	v = report->decided ? &report->verdict : &none.verdict;
+	if (report->decided)
 		verdict_rule(v, rule, sizeof rule);
 	json_add_word(t, "rule", rule);
 	json_add_word(t, "charset", v->named);
 	json_add_word(t, "was", v->was);
 	json_add_word(t, "reason", access_log_reason(v));
-	json_add_number(t, "repairs", r->repairs);
-	json_add_number(t, "malformed", r->malformed);
+	json_add_number(t, "repairs", report->repairs);
+	json_add_number(t, "malformed", report->malformed);
 }
 
-static void json_add_origin(struct text *t, const struct access_log_entry *e)
+static void json_add_origin(struct text *t, const struct access_log_entry *entry)
 {
 	static const char *const names[STAGE_COUNT] = {
 		[STAGE_QUEUE] = "queue_ms", [STAGE_DNS] = "dns_ms", [STAGE_CONNECT] = "connect_ms",
 		[STAGE_TLS] = "tls_ms", [STAGE_ORIGIN] = "origin_ms",
 	};
-	const struct fetch_timing *r = e->timing;
+	const struct fetch_timing *timing = entry->timing;
 
-	json_add_bytes(t, "origin_host", (struct slice){ e->origin_host, e->origin_host ? strlen(e->origin_host) : 0 },
-	    JSON_HOST_MAX);
-	json_add_word(t, "origin", r ? r->address : NULL);
-	json_add_number(t, "retries", r ? r->retries : 0);
+	json_add_bytes(t, "origin_host",
+	    (struct slice){ entry->origin_host, entry->origin_host ? strlen(entry->origin_host) : 0 }, JSON_HOST_MAX);
+	json_add_word(t, "origin", timing ? timing->address : NULL);
+	json_add_number(t, "retries", timing ? timing->retries : 0);
 	for (size_t i = 0; i < STAGE_COUNT; i++)
-		json_add_time(t, names[i], r ? r->us[i] : -1);
-	json_add_word(t, "failure", r && r->failure ? failure_token(r->failure) : NULL);
+		json_add_time(t, names[i], timing ? timing->us[i] : -1);
+	json_add_word(t, "failure", timing && timing->failure ? failure_token(timing->failure) : NULL);
 }
 
-size_t access_log_json(char buf[ACCESS_LOG_LINE_MAX], const struct access_log_entry *e)
+size_t access_log_json(char buf[ACCESS_LOG_LINE_MAX], const struct access_log_entry *entry)
 {
 	struct text t = text_on(buf, ACCESS_LOG_LINE_MAX - 1);
 
-	json_add_word(&t, "time", e->when);
+	json_add_word(&t, "time", entry->when);
 	json_add_key(&t, "id");
-	text_printf(&t, "\"c%" PRIu64 ".%" PRIu64 "\"", e->id.connection, e->id.request);
-	json_add_word(&t, "traceparent", e->traceparent);
-	json_add_who(&t, e);
-	json_add_request(&t, e);
-	json_add_number(&t, "status", (uint64_t)e->status);
-	json_add_number(&t, "bytes_in", e->received_bytes);
-	json_add_number(&t, "bytes_out", e->sent_bytes);
-	json_add_number(&t, "body_bytes", e->body_bytes);
-	json_add_cache(&t, e->cache);
-	json_add_word(&t, "kept", e->kept);
-	json_add_decision(&t, e->report);
-	json_add_origin(&t, e);
-	json_add_time(&t, "first_byte_ms", e->first_byte_us);
-	json_add_time(&t, "total_ms", (int64_t)e->duration_us);
-	json_add_word(&t, "end", e->end);
+	text_printf(&t, "\"c%" PRIu64 ".%" PRIu64 "\"", entry->id.connection, entry->id.request);
+	json_add_word(&t, "traceparent", entry->traceparent);
+	json_add_who(&t, entry);
+	json_add_request(&t, entry);
+	json_add_number(&t, "status", (uint64_t)entry->status);
+	json_add_number(&t, "bytes_in", entry->received_bytes);
+	json_add_number(&t, "bytes_out", entry->sent_bytes);
+	json_add_number(&t, "body_bytes", entry->body_bytes);
+	json_add_cache(&t, entry->cache);
+	json_add_word(&t, "kept", entry->kept);
+	json_add_decision(&t, entry->report);
+	json_add_origin(&t, entry);
+	json_add_time(&t, "first_byte_ms", entry->first_byte_us);
+	json_add_time(&t, "total_ms", (int64_t)entry->duration_us);
+	json_add_word(&t, "end", entry->end);
 	text_puts(&t, "}");
 	buf[t.len] = '\n';
 	return t.len + 1;

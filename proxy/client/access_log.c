@@ -92,40 +92,40 @@ access_log_f *const access_log_formats[] = {
 	[CONF_LOG_TEXT] = access_log_text, [CONF_LOG_JSON] = access_log_json, [CONF_LOG_COMBINED] = access_log_combined,
 };
 
-size_t access_log_text(char buf[ACCESS_LOG_LINE_MAX], const struct access_log_entry *e)
+size_t access_log_text(char buf[ACCESS_LOG_LINE_MAX], const struct access_log_entry *entry)
 {
 	static const struct verdict no_verdict;
-	const struct object_report *r = e->report;
-	const struct verdict *v = r && r->decided ? &r->verdict : &no_verdict;
+	const struct object_report *report = entry->report;
+	const struct verdict *v = report && report->decided ? &report->verdict : &no_verdict;
 	struct text t = text_on(buf, ACCESS_LOG_LINE_MAX - 1);
 	char rule[VERDICT_FORMAT_MAX] = "";
 
-	text_puts(&t, e->when);
+	text_puts(&t, entry->when);
 	text_puts(&t, " ");
-	text_puts(&t, e->client);
+	text_puts(&t, entry->client);
 	text_puts(&t, " ");
-	add_bytes(&t, e->method, ACCESS_METHOD_MAX);
-	add_target(&t, e->target);
-	add_number(&t, " ", (uint64_t)e->status);
-	add_number(&t, " ", e->body_bytes);
+	add_bytes(&t, entry->method, ACCESS_METHOD_MAX);
+	add_target(&t, entry->target);
+	add_number(&t, " ", (uint64_t)entry->status);
+	add_number(&t, " ", entry->body_bytes);
 	if (v != &no_verdict)
 		verdict_rule(v, rule, sizeof rule);
 	add_or_dash(&t, " ", rule);
 	add_or_dash(&t, " charset=", v->named);
 	add_or_dash(&t, " was=", v->was);
 	add_or_dash(&t, " reason=", access_log_reason(v));
-	add_number(&t, " repairs=", r ? r->repairs : 0);
-	add_number(&t, " malformed=", r ? r->malformed : 0);
-	if (e->kept)
-		add_or_dash(&t, " kept=", e->kept);
-	if (e->tunnel)
-		add_number(&t, " received=", e->received_bytes);
-	add_milliseconds(&t, e->duration_us);
+	add_number(&t, " repairs=", report ? report->repairs : 0);
+	add_number(&t, " malformed=", report ? report->malformed : 0);
+	if (entry->kept)
+		add_or_dash(&t, " kept=", entry->kept);
+	if (entry->tunnel)
+		add_number(&t, " received=", entry->received_bytes);
+	add_milliseconds(&t, entry->duration_us);
 	text_puts(&t, " end=");
-	text_puts(&t, e->end);
-	add_number(&t, " id=c", e->id.connection);
-	add_number(&t, ".", e->id.request);
-	add_route(&t, e->route);
+	text_puts(&t, entry->end);
+	add_number(&t, " id=c", entry->id.connection);
+	add_number(&t, ".", entry->id.request);
+	add_route(&t, entry->route);
 	buf[t.len] = '\n';
 	return t.len + 1;
 }

@@ -24,15 +24,15 @@ enum {
  * leaves the loop or another request comes. */
 static void client_release(struct client *c)
 {
-	struct exchange *x = c->x;
+	struct exchange *exchange = c->exchange;
 
-	if (!x)
+	if (!exchange)
 		return;
 	client_drop_body(c);
-	client_drop_answer(x);
-	sender_end(&x->sender);
-	c->x = NULL;
-	exchange_give(c->pool, x);
+	client_drop_answer(exchange);
+	sender_end(&exchange->sender);
+	c->exchange = NULL;
+	exchange_give(c->pool, exchange);
 }
 
 void client_unlist(struct client *c)
@@ -46,15 +46,15 @@ void client_unlist(struct client *c)
  * waits to be accepted. */
 static void client_list_idle(struct client *c)
 {
-	struct client_pool *p = c->pool;
-	bool first = TAILQ_EMPTY(&p->idle);
+	struct client_pool *pool = c->pool;
+	bool first = TAILQ_EMPTY(&pool->idle);
 
 	if (c->listed)
 		return;
-	TAILQ_INSERT_TAIL(&p->idle, c, idle);
+	TAILQ_INSERT_TAIL(&pool->idle, c, idle);
 	c->listed = true;
 	if (first)
-		p->changed(p->arg);
+		pool->changed(pool->arg);
 }
 
 enum client_fact { LISTED = 1, BLOCKED = 2, EXCHANGE = 4, STARVED = 8, OPENING = 16, TUNNEL = 32 };
@@ -78,8 +78,9 @@ static const struct { unsigned next, must, may; } client_states[] = {
 
 static unsigned client_facts(const struct client *c)
 {
-	return (c->listed ? LISTED : 0) | (c->blocked ? BLOCKED : 0) | (c->x ? EXCHANGE : 0) |
-	    (c->x && c->x->body_starved ? STARVED : 0) | (c->opening ? OPENING : 0) | (c->tunnel ? TUNNEL : 0);
+	return (c->listed ? LISTED : 0) | (c->blocked ? BLOCKED : 0) | (c->exchange ? EXCHANGE : 0) |
+	    (c->exchange && c->exchange->body_starved ? STARVED : 0) | (c->opening ? OPENING : 0) |
+	    (c->tunnel ? TUNNEL : 0);
 }
 
 void client_enter(struct client *c, enum client_state state)
@@ -98,7 +99,7 @@ void client_close(struct client *c, bool reset)
 	if (c->state == CL_CLOSED)
 		return;
 	/* A body that ends with the connection would look complete. */
-	reset = reset || (c->state == CL_SEND && c->x->sender.framing == FRAME_CLOSE);
+	reset = reset || (c->state == CL_SEND && c->exchange->sender.framing == FRAME_CLOSE);
 	unsent = !reset && c->state != CL_FLUSH && conn_flush(c->conn) == CONN_AGAIN;
 	if (client_is_busy(c)) {
 		stats_add(loop_stats(client_loop(c)), STAT_REQUESTS_DROPPED, 1);
@@ -130,7 +131,7 @@ void client_close(struct client *c, bool reset)
 
 void client_free(struct client *c)
 {
-	struct client_pool *p = c->pool;
+	struct client_pool *pool = c->pool;
 
 	LIST_REMOVE(c, link);
 	client_release(c);
@@ -139,15 +140,15 @@ void client_free(struct client *c)
 	assert(task_is_out(&c->task));
 	free(c->opened);
 	free(c);
-	p->count--;
-	p->closed--;
-	p->changed(p->arg);
+	pool->count--;
+	pool->closed--;
+	pool->changed(pool->arg);
 }
 
 void client_listen(struct client *c)
 {
 	bool full = (client_is_busy(c) || c->blocked) &&
-	    (c->x->in_len >= client_in_max(c) || c->x->body_starved);
+	    (c->exchange->in_len >= client_in_max(c) || c->exchange->body_starved);
 
 	if (c->state != CL_CLOSED && c->state != CL_FLUSH && c->state != CL_TUNNEL)
 		conn_want(c->conn, !c->eof && !full, c->blocked);
@@ -165,7 +166,7 @@ void client_linger(struct client *c)
 
 void client_idle(struct client *c)
 {
-	bool still = c->listed && c->x;        /* something came that began no request: the timeout goes on */
+	bool still = c->listed && c->exchange;        /* something came that began no request: the timeout goes on */
 
 	client_enter(c, CL_IDLE);
 	client_release(c);
@@ -182,22 +183,22 @@ void client_idle(struct client *c)
 
 int client_open_exchange(struct client *c)
 {
-	c->x = exchange_take(c->pool, (size_t)client_conf(c)->max_header_fields);
-	if (!c->x)
+	c->exchange = exchange_take(c->pool, (size_t)client_conf(c)->max_header_fields);
+	if (!c->exchange)
 		client_close(c, false);
-	return c->x ? 0 : -1;
+	return c->exchange ? 0 : -1;
 }
 
 void client_start(struct client *c)
 {
-	c->x->who = c->who;
+	c->exchange->who = c->who;
 	c->id.request++;
-	c->x->id = c->id;
-	c->x->start_us = client_begin_us(c);
-	c->x->first_us = 0;
-	c->x->upload_bytes = 0;
-	c->x->trace.accepted = false;
-	*c->x->trace.own = '\0';
+	c->exchange->id = c->id;
+	c->exchange->start_us = client_begin_us(c);
+	c->exchange->first_us = 0;
+	c->exchange->upload_bytes = 0;
+	c->exchange->trace.accepted = false;
+	*c->exchange->trace.own = '\0';
 }
 
 /* Goes on flushing what was gathered before the connection's end, then lingers. */
@@ -271,7 +272,7 @@ void client_pump(struct client *c)
 	int steps = CLIENT_STEPS_PER_TURN;
 
 	do {
-		if ((c->state == CL_WAIT || c->state == CL_SEND) && c->x->body && client_feed_body(c))
+		if ((c->state == CL_WAIT || c->state == CL_SEND) && c->exchange->body && client_feed_body(c))
 			return;
 	} while (client_step(c) && --steps);
 	if (c->state < CL_TUNNEL && !c->blocked && conn_unsent(c->conn))
@@ -339,9 +340,9 @@ void client_on_wake(struct object_reader *r)
 	loop_wake(client_loop(c), &c->task);
 }
 
-void client_on_task(struct task *t)
+void client_on_task(struct task *task)
 {
-	struct client *c = container_of(t, struct client, task);
+	struct client *c = container_of(task, struct client, task);
 
 	if (c->state == CL_CLOSED)
 		client_free(c);
@@ -349,17 +350,17 @@ void client_on_task(struct task *t)
 		client_cut(c);
 	else if (!c->blocked)
 		client_pump(c);
-	else if (c->x->body_starved && !client_feed_body(c))
+	else if (c->exchange->body_starved && !client_feed_body(c))
 		client_listen(c);
 }
 
-void client_on_timeout(struct timer *t)
+void client_on_timeout(struct timer *timer)
 {
-	struct client *c = container_of(t, struct client, timer);
+	struct client *c = container_of(timer, struct client, timer);
 
 	if (c->state == CL_HEAD && !c->blocked) {
 		client_refuse(c, 408, "The request header was not complete in time.");
-		client_find_method(c->x);
+		client_find_method(c->exchange);
 		client_pump(c);
 	} else
 		client_close(c, c->state == CL_SEND || conn_unsent(c->conn));

@@ -13,27 +13,28 @@
  * interim responses. */
 enum { CLIENT_GATHER_BYTES = 32 * 1024 };
 
-void client_drop_answer(struct exchange *x)
+void client_drop_answer(struct exchange *exchange)
 {
-	answer_end(&x->answer);
-	object_head_unref(&x->head);
-	settings_unref(&x->ctx.settings);
-	if (x->timing)
-		fetch_timing_unref(&x->timing);
+	answer_end(&exchange->answer);
+	object_head_unref(&exchange->head);
+	settings_unref(&exchange->ctx.settings);
+	if (exchange->timing)
+		fetch_timing_unref(&exchange->timing);
 }
 
 static void client_count_response(struct client *c)
 {
 	struct object_report report;
-	const struct object_report *r = object_snapshot(c->reader.object, &report);
-	struct stats *s = loop_stats(client_loop(c));
+	const struct object_report *object_report = object_snapshot(c->reader.object, &report);
+	struct stats *stats = loop_stats(client_loop(c));
 
-	if (!r->decided)
+	if (!object_report->decided)
 		return;
-	stats_add(s, r->verdict.kind == VERDICT_CHARSET ? STAT_RESPONSES_NORMALISED : STAT_RESPONSES_UNTOUCHED, 1);
-	stats_add(s, STAT_RESPONSES_REVISED, r->revised);
-	stats_add(s, STAT_MALFORMED, r->malformed);
-	stats_add(s, STAT_REPAIRS, r->repairs);
+	stats_add(stats,
+	    object_report->verdict.kind == VERDICT_CHARSET ? STAT_RESPONSES_NORMALISED : STAT_RESPONSES_UNTOUCHED, 1);
+	stats_add(stats, STAT_RESPONSES_REVISED, object_report->revised);
+	stats_add(stats, STAT_MALFORMED, object_report->malformed);
+	stats_add(stats, STAT_REPAIRS, object_report->repairs);
 }
 
 void client_take_object(struct client *c, struct object *o)
@@ -44,12 +45,12 @@ void client_take_object(struct client *c, struct object *o)
 		return;
 	}
 	if (!object_join(o, &c->reader)) {
-		answer_late(&c->x->answer, o);
+		answer_late(&c->exchange->answer, o);
 		object_unref(&o);
 		client_take_answer(c);
 		return;
 	}
-	c->x->interim = 0;
+	c->exchange->interim = 0;
 	loop_disarm(client_loop(c), &c->timer);
 	client_enter(c, CL_WAIT);
 }
@@ -63,9 +64,9 @@ void client_on_answer(void *arg)
 
 void client_take_answer(struct client *c)
 {
-	struct object *o = answer_take(&c->x->answer);
+	struct object *o = answer_take(&c->exchange->answer);
 
-	if (o || !answer_waits(&c->x->answer))
+	if (o || !answer_waits(&c->exchange->answer))
 		client_take_object(c, o);
 	if (client_is_over(c))
 		return;
@@ -74,9 +75,9 @@ void client_take_answer(struct client *c)
 }
 
 /* Lets the reader go on with the gzip form of a stored response, which is made once for all clients. */
-static void client_take_gzip(struct client *c, struct delivery *f, struct sender_client *asked)
+static void client_take_gzip(struct client *c, struct delivery *delivery, struct sender_client *asked)
 {
-	struct slice key = answer_key(&c->x->answer);
+	struct slice key = answer_key(&c->exchange->answer);
 	struct object *form;
 
 	if (gzip_form(&c->pool->forms, c->reader.object, key.at, key.len, !asked->head, &form) ==
@@ -86,7 +87,7 @@ static void client_take_gzip(struct client *c, struct delivery *f, struct sender
 		return;
 	object_detach(&c->reader);
 	object_attach(form, &c->reader);
-	f->content_length = object_content_length(form);
+	delivery->content_length = object_content_length(form);
 	asked->coded = true;
 	object_unref(&form);
 }
@@ -94,24 +95,27 @@ static void client_take_gzip(struct client *c, struct delivery *f, struct sender
 /* Begins the response: makes the last choices about it and hands it to the sender. head: one reference, taken over. */
 static bool client_begin_with(struct client *c, struct object_head *head, bool stored)
 {
-	struct exchange *x = c->x;
+	struct exchange *exchange = c->exchange;
 	struct object *o = c->reader.object;
 	struct delivery final;
-	struct sender_client asked = { .head = x->msg.method == METHOD_HEAD, .http_1_0 = x->msg.minor == 0,
-		.trailers = request_wants_trailer(&x->request), .keep = c->after == AFTER_STAYS, .lines = final.lines,
-		.gzip = head->gzip && client_conf(c)->gzip && request_accepts_gzip(&x->request),
+	struct sender_client asked = { .head = exchange->msg.method == METHOD_HEAD,
+		.http_1_0 = exchange->msg.minor == 0,
+		.trailers = request_wants_trailer(&exchange->request),
+		.keep = c->after == AFTER_STAYS,
+		.lines = final.lines,
+		.gzip = head->gzip && client_conf(c)->gzip && request_accepts_gzip(&exchange->request),
 		.gzip_min = client_conf(c)->gzip_min };
 	struct verdict v;
 
-	if (answer_deliver(&x->answer, o, head, &final)) {
+	if (answer_deliver(&exchange->answer, o, head, &final)) {
 		object_head_unref(&final.head);
 		client_close(c, false);
 		return true;
 	}
-	object_head_unref(&x->head);
-	x->head = final.head;
+	object_head_unref(&exchange->head);
+	exchange->head = final.head;
 	asked.coded = final.head->coded;
-	x->offset = final.offset;
+	exchange->offset = final.offset;
 	if (final.offset)
 		object_seek(&c->reader, final.offset);
 	if (!stored && object_verdict(o, &v))
@@ -119,8 +123,8 @@ static bool client_begin_with(struct client *c, struct object_head *head, bool s
 	if (stored && sender_packs(final.head, final.content_length, &asked))
 		client_take_gzip(c, &final, &asked);
 	client_enter(c, CL_SEND);
-	x->status = final.head->status;
-	if (!sender_begin_response(&x->sender, final.head, final.content_length, &asked))
+	exchange->status = final.head->status;
+	if (!sender_begin_response(&exchange->sender, final.head, final.content_length, &asked))
 		client_ends(c, AFTER_CLOSES);
 	return true;
 }
@@ -133,9 +137,9 @@ static void client_pass_interim(struct client *c)
 	char bytes[OBJECT_INTERIM_MAX];
 	struct iovec iov = { bytes, 0 };
 
-	if (c->x->msg.minor == 0 || answer_is_collapsed(&c->x->answer))
+	if (c->exchange->msg.minor == 0 || answer_is_collapsed(&c->exchange->answer))
 		return;
-	iov.iov_len = object_take_interim(&c->reader, &c->x->interim, bytes);
+	iov.iov_len = object_take_interim(&c->reader, &c->exchange->interim, bytes);
 	if (iov.iov_len)
 		(void)conn_cork(c->conn, &iov, 1);
 }
@@ -143,60 +147,60 @@ static void client_pass_interim(struct client *c)
 /* A refused request may have no version: its answer has the form of HTTP/1.0, and the connection is closed. */
 bool client_begin(struct client *c)
 {
-	struct exchange *x = c->x;
+	struct exchange *exchange = c->exchange;
 	struct object *o = c->reader.object;
 	struct object_head *head;
 	bool stored;
 
 	if (!o) {
-		if (answer_waits(&x->answer))
+		if (answer_waits(&exchange->answer))
 			return false;
 		client_take_answer(c);
 		return c->state == CL_WAIT;
 	}
-	if (answer_again(&x->answer, o)) {
+	if (answer_again(&exchange->answer, o)) {
 		object_detach(&c->reader);
 		client_take_answer(c);
 		return c->state == CL_WAIT;
 	}
 	client_pass_interim(c);
-	if ((head = answer_head(&x->answer, &c->reader, &stored)))
+	if ((head = answer_head(&exchange->answer, &c->reader, &stored)))
 		return client_begin_with(c, head, stored);
 	if (object_phase(o) != OBJECT_FAILED)
 		return false;
-	client_take_object(c, answer_failure(&x->answer, o));
+	client_take_object(c, answer_failure(&exchange->answer, o));
 	return c->state == CL_WAIT;
 }
 
 /* The response is out: the connection goes on with the next request, or ends. */
 static void client_finish(struct client *c)
 {
-	struct exchange *x = c->x;
-	size_t head_len = x->msg.head_len;
+	struct exchange *exchange = c->exchange;
+	size_t head_len = exchange->msg.head_len;
 
 	client_count_response(c);
 	client_log(c, "done");
 	object_detach(&c->reader);
 	loop_disarm(client_loop(c), &c->timer);
 	client_enter(c, CL_IDLE);
-	sender_end(&x->sender);
-	if (x->body) {
+	sender_end(&exchange->sender);
+	if (exchange->body) {
 		client_drop_body(c);
 		client_ends(c, AFTER_LINGERS);
 	}
 	if (c->after != AFTER_STAYS) {
-		if (c->after == AFTER_LINGERS || x->in_len > head_len)
+		if (c->after == AFTER_LINGERS || exchange->in_len > head_len)
 			client_linger(c);
 		else
 			client_close(c, false);
 		return;
 	}
-	client_drop_answer(x);
-	x->interim = 0;
-	x->status = 0;                 /* nothing is sent yet of the next response */
-	x->in_len -= head_len;
-	memmove(x->in, x->in + head_len, x->in_len);
-	x->parsed = 0;
+	client_drop_answer(exchange);
+	exchange->interim = 0;
+	exchange->status = 0;                 /* nothing is sent yet of the next response */
+	exchange->in_len -= head_len;
+	memmove(exchange->in, exchange->in + head_len, exchange->in_len);
+	exchange->parsed = 0;
 }
 
 /* The origin's transfer failed after the head went out: the client must not take what it has for complete. */
@@ -206,27 +210,27 @@ void client_cut(struct client *c)
 	client_log(c, "cut");
 	object_detach(&c->reader);
 	client_enter(c, CL_IDLE);
-	client_close(c, c->x->sender.framing == FRAME_CLOSE);
+	client_close(c, c->exchange->sender.framing == FRAME_CLOSE);
 }
 
 bool client_send(struct client *c)
 {
-	struct exchange *x = c->x;
-	uint64_t before = x->sender.bytes;
+	struct exchange *exchange = c->exchange;
+	uint64_t before = exchange->sender.bytes;
 	size_t unsent = conn_unsent(c->conn);
 	enum sender_result r;
 	bool moved;
 
-	x->sender.gathers = c->after == AFTER_STAYS && !x->body && x->in_len > x->msg.head_len &&
-	    unsent < CLIENT_GATHER_BYTES;
-	r = sender_write(&x->sender, c->conn, &c->reader);
+	exchange->sender.gathers = c->after == AFTER_STAYS && !exchange->body &&
+	    exchange->in_len > exchange->msg.head_len && unsent < CLIENT_GATHER_BYTES;
+	r = sender_write(&exchange->sender, c->conn, &c->reader);
 	/* An answer that goes out at once is measured by one look at the clock. */
 	if (client_measures(c) || client_times(c)) {
-		x->sent_us = loop_now_us(client_loop(c));
-		x->first_us = x->first_us ? x->first_us : x->sent_us;
+		exchange->sent_us = loop_now_us(client_loop(c));
+		exchange->first_us = exchange->first_us ? exchange->first_us : exchange->sent_us;
 	}
-	moved = x->sender.bytes > before || conn_unsent(c->conn) < unsent;
-	stats_add(loop_stats(client_loop(c)), STAT_BYTES_TO_CLIENTS, x->sender.bytes - before);
+	moved = exchange->sender.bytes > before || conn_unsent(c->conn) < unsent;
+	stats_add(loop_stats(client_loop(c)), STAT_BYTES_TO_CLIENTS, exchange->sender.bytes - before);
 	if (r == SENDER_BLOCKED && (moved || !c->blocked))
 		loop_arm(client_loop(c), &c->timer, client_conf(c)->write_timeout_ms);
 	else if (r == SENDER_WAIT || r == SENDER_PAUSED)

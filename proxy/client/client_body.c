@@ -12,7 +12,7 @@
 void client_drop_body(struct client *c)
 {
 	static const struct failure gone = { .error = FAILURE_REQUEST_INCOMPLETE };
-	struct object *body = c->x ? c->x->body : NULL;
+	struct object *body = c->exchange ? c->exchange->body : NULL;
 
 	if (!body)
 		return;
@@ -20,16 +20,16 @@ void client_drop_body(struct client *c)
 	if (object_phase(body) == OBJECT_BODY)
 		object_fail(body, &gone);
 	object_set_writer(body, NULL);
-	object_unref(&c->x->body);
-	c->x->body_starved = false;
+	object_unref(&c->exchange->body);
+	c->exchange->body_starved = false;
 }
 
 int client_on_body(void *arg, const char *at, size_t len)
 {
-	struct exchange *x = arg;
+	struct exchange *exchange = arg;
 
-	x->upload_bytes += len;
-	return x->body ? object_append(x->body, at, len) : 0;
+	exchange->upload_bytes += len;
+	return exchange->body ? object_append(exchange->body, at, len) : 0;
 }
 
 /* Refuses the rest of the body: it stays unread, and the fetch gets no more of it. -1: the answer had begun, and the
@@ -41,66 +41,66 @@ static int client_refuse_body(struct client *c, int status, const char *text)
 		return -1;
 	}
 	client_drop_body(c);
-	answer_refuse(&c->x->answer);
+	answer_refuse(&c->exchange->answer);
 	client_refuse(c, status, text);
 	return 0;
 }
 
 int client_feed_body(struct client *c)
 {
-	struct exchange *x = c->x;
-	size_t head = x->msg.head_len, used;
+	struct exchange *exchange = c->exchange;
+	size_t head = exchange->msg.head_len, used;
 
-	x->body_starved = object_full(x->body);
-	if (x->body_starved)
+	exchange->body_starved = object_full(exchange->body);
+	if (exchange->body_starved)
 		loop_disarm(client_loop(c), &c->upload);
-	else if (x->in_len > head || !c->upload.queue)
+	else if (exchange->in_len > head || !c->upload.queue)
 		loop_arm(client_loop(c), &c->upload, client_conf(c)->between_bytes_timeout_ms);
-	if (c->eof && x->in_len == head) {
+	if (c->eof && exchange->in_len == head) {
 		client_close(c, false);
 		return -1;
 	}
-	if (x->body_starved || x->in_len == head)
+	if (exchange->body_starved || exchange->in_len == head)
 		return 0;
-	switch (http_parse(x->parser, x->in + head, x->in_len - head, &used)) {
+	switch (http_parse(exchange->parser, exchange->in + head, exchange->in_len - head, &used)) {
 	case PARSE_MORE:
 		if (!c->eof)
 			break;
 		client_close(c, false);
 		return -1;
 	case PARSE_DONE:
-		object_done(x->body);
+		object_done(exchange->body);
 		client_drop_body(c);
 		break;
 	default:
 		return client_refuse_body(c, 400, "The request's body cannot be understood.");
 	}
-	x->in_len -= used;
-	memmove(x->in + head, x->in + head + used, x->in_len - head);
+	exchange->in_len -= used;
+	memmove(exchange->in + head, exchange->in + head + used, exchange->in_len - head);
 	return 0;
 }
 
-static void client_on_body_room(struct object_writer *w)
+static void client_on_body_room(struct object_writer *writer)
 {
-	struct client *c = container_of(w, struct client, body_writer);
+	struct client *c = container_of(writer, struct client, body_writer);
 
 	loop_wake(client_loop(c), &c->task);
 }
 
 int client_open_body(struct client *c)
 {
-	struct exchange *x = c->x;
+	struct exchange *exchange = c->exchange;
 	struct object_head *head = object_head_new();
 
-	if (!head || !(x->body = object_new(client_conf(c)->transit_bytes))) {
+	if (!head || !(exchange->body = object_new(client_conf(c)->transit_bytes))) {
 		object_head_unref(&head);
 		return -1;
 	}
 	head->content_length = -1;
-	object_head(x->body, head);
+	object_head(exchange->body, head);
 	c->body_writer = (struct object_writer){ client_on_body_room, client_on_body_room };
-	object_set_writer(x->body, &c->body_writer);
-	http_parser_go_on(x->parser);
+	object_set_writer(exchange->body, &c->body_writer);
+	http_parser_go_on(exchange->parser);
 	conn_acknowledge(c->conn);
 	return 0;
 }
@@ -111,13 +111,13 @@ void client_say_continue(struct client *c)
 	static char line[] = "HTTP/1.1 100 Continue\r\n\r\n";
 	struct iovec iov = { line, sizeof line - 1 };
 
-	if (request_awaits_continue(&c->x->request) && !conn_cork(c->conn, &iov, 1))
+	if (request_awaits_continue(&c->exchange->request) && !conn_cork(c->conn, &iov, 1))
 		client_close(c, false);
 }
 
-void client_on_upload_timeout(struct timer *t)
+void client_on_upload_timeout(struct timer *timer)
 {
-	struct client *c = container_of(t, struct client, upload);
+	struct client *c = container_of(timer, struct client, upload);
 
 	if (!client_refuse_body(c, 408, "The request's body was not complete in time."))
 		client_pump(c);

@@ -37,9 +37,9 @@ struct arrival {
 	struct crowd *crowd;           /* where it is counted */
 };
 
-bool client_is_forbidden(const struct client_pool *p, const struct requester *who)
+bool client_is_forbidden(const struct client_pool *pool, const struct requester *who)
 {
-	return !requester_is_trusted(who, p->ctx.conf) && !requester_in(who, &p->ctx.conf->client_allow);
+	return !requester_is_trusted(who, pool->ctx.conf) && !requester_in(who, &pool->ctx.conf->client_allow);
 }
 
 /* Why a client is turned away. */
@@ -59,75 +59,78 @@ bool client_within_rate(const struct request_context *ctx, const struct requeste
 }
 
 /* A thousand clients that are turned away do not fill the log. */
-static void client_tell_bar(struct client_pool *p, const struct requester *who, const struct bar *bar)
+static void client_tell_bar(struct client_pool *pool, const struct requester *who, const struct bar *bar)
 {
-	uint64_t now_ms = loop_now_ms(p->ctx.loop);
+	uint64_t now_ms = loop_now_ms(pool->ctx.loop);
 	char text[REQUESTER_TEXT_MAX];
 
-	if (now_ms - p->told_ms < BAR_TOLD_MS)
+	if (now_ms - pool->told_ms < BAR_TOLD_MS)
 		return;
-	p->told_ms = now_ms;
+	pool->told_ms = now_ms;
 	log_info("tls: %s: refused before the handshake: %s", requester_text(who, text), bar->option);
 }
 
 /* Reads and drops the bytes that the client has already sent, because closing the socket with unread bytes could
  * destroy the answer. */
-static void client_turn_away(struct client_pool *p, const struct arrival *a, const struct bar *bar)
+static void client_turn_away(struct client_pool *pool, const struct arrival *arrival, const struct bar *bar)
 {
 	static char answer[] = CROWDED;
 	static char denied[] = { 21, 3, 3, 0, 2, 2, 49 };      /* the alert access_denied (RFC 8446 section 6) */
-	struct iovec iov = { a->tls ? denied : answer, a->tls ? sizeof denied : sizeof answer - 1 };
-	struct conn *conn = conn_new(p->ctx.loop, a->fd, a->peer, a->len, NULL, NULL);
+	struct iovec iov = { arrival->tls ? denied : answer, arrival->tls ? sizeof denied : sizeof answer - 1 };
+	struct conn *conn = conn_new(pool->ctx.loop, arrival->fd, arrival->peer, arrival->len, NULL, NULL);
 
-	stats_add(loop_stats(p->ctx.loop), bar->counter, 1);
+	stats_add(loop_stats(pool->ctx.loop), bar->counter, 1);
 	if (!conn)
 		return;
-	if (a->tls)
-		client_tell_bar(p, a->who, bar);
-	conn_read(conn, loop_scratch(p->ctx.loop), LOOP_SCRATCH_BYTES);
+	if (arrival->tls)
+		client_tell_bar(pool, arrival->who, bar);
+	conn_read(conn, loop_scratch(pool->ctx.loop), LOOP_SCRATCH_BYTES);
 	conn_writev(conn, &iov, 1);
 	conn_close(&conn);
 }
 
 /* NULL: the client may come in, and is counted if there is memory for it. */
-static const struct bar *client_bars(const struct client_pool *p, struct arrival *a)
+static const struct bar *client_bars(const struct client_pool *pool, struct arrival *arrival)
 {
 	unsigned wait_s;
 
-	if (a->tls && a->forbidden)
+	if (arrival->tls && arrival->forbidden)
 		return &bar_allow;
-	if (a->tls && !client_within_rate(&p->ctx, a->who, &wait_s))
+	if (arrival->tls && !client_within_rate(&pool->ctx, arrival->who, &wait_s))
 		return &bar_rate;
-	return a->most && crowd_join(p->crowds, &a->who->ip, a->most, &a->crowd) == CROWD_FULL ? &bar_crowd : NULL;
+	return arrival->most &&
+	        crowd_join(pool->crowds, &arrival->who->ip, arrival->most, &arrival->crowd) == CROWD_FULL
+	    ? &bar_crowd
+	    : NULL;
 }
 
 /* NULL: out of memory, and the descriptor is closed. */
-static struct client *client_new(struct client_pool *p, const struct arrival *a)
+static struct client *client_new(struct client_pool *pool, const struct arrival *arrival)
 {
-	struct client *c = a->most && !a->crowd ? NULL : calloc(1, sizeof *c);
+	struct client *c = arrival->most && !arrival->crowd ? NULL : calloc(1, sizeof *c);
 
 	if (!c) {
-		close(a->fd);
+		close(arrival->fd);
 		return NULL;
 	}
-	if (!(c->conn = conn_new(p->ctx.loop, a->fd, a->peer, a->len, client_on_conn, c)) ||
-	    (a->tls && conn_start_tls(c->conn, a->tls, NULL, NULL))) {
+	if (!(c->conn = conn_new(pool->ctx.loop, arrival->fd, arrival->peer, arrival->len, client_on_conn, c)) ||
+	    (arrival->tls && conn_start_tls(c->conn, arrival->tls, NULL, NULL))) {
 		conn_close(&c->conn);
 		free(c);
 		return NULL;
 	}
-	c->pool = p;
-	c->crowd = a->crowd;
-	c->channel = a->tls ? CHANNEL_HANDSHAKE : CHANNEL_PLAIN;
-	c->who = *a->who;
+	c->pool = pool;
+	c->crowd = arrival->crowd;
+	c->channel = arrival->tls ? CHANNEL_HANDSHAKE : CHANNEL_PLAIN;
+	c->who = *arrival->who;
 	c->id.connection = atomic_fetch_add_explicit(&client_connections, 1, memory_order_relaxed) + 1;
 	c->reader.wake = client_on_wake;
 	c->timer.fire = client_on_timeout;
 	c->upload.fire = client_on_upload_timeout;
 	c->task.run = client_on_task;
-	LIST_INSERT_HEAD(&p->clients, c, link);
-	p->count++;
-	stats_add(loop_stats(p->ctx.loop), STAT_CLIENTS_ACCEPTED, 1);
+	LIST_INSERT_HEAD(&pool->clients, c, link);
+	pool->count++;
+	stats_add(loop_stats(pool->ctx.loop), STAT_CLIENTS_ACCEPTED, 1);
 	return c;
 }
 
@@ -138,32 +141,32 @@ static void client_forbid(struct client *c)
 	if (client_open_exchange(c))
 		return;
 	client_start(c);
-	c->x->msg.base = c->x->in;
+	c->exchange->msg.base = c->exchange->in;
 	client_refuse(c, 403, CLIENT_FORBIDDEN);
 	client_pump(c);
 }
 
-int client_accept(struct client_pool *p, int fd, const struct sockaddr *peer, socklen_t len, struct tls_context *tls,
+int client_accept(struct client_pool *pool, int fd, const struct sockaddr *peer, socklen_t len, struct tls_context *tls,
     const struct requester *who)
 {
-	const struct conf *conf = p->ctx.conf;
+	const struct conf *conf = pool->ctx.conf;
 	struct arrival a = { fd, peer, len, tls, who, .trusted = requester_is_trusted(who, conf),
-		.forbidden = client_is_forbidden(p, who) };
+		.forbidden = client_is_forbidden(pool, who) };
 	const struct bar *bar;
 	struct client *c;
 
 	a.most = a.trusted ? 0 : (size_t)conf->client_connections;
-	if ((bar = client_bars(p, &a))) {
-		client_turn_away(p, &a, bar);
+	if ((bar = client_bars(pool, &a))) {
+		client_turn_away(pool, &a, bar);
 		return 0;
 	}
-	if (!(c = client_new(p, &a))) {
-		crowd_leave(p->crowds, &a.crowd);
+	if (!(c = client_new(pool, &a))) {
+		crowd_leave(pool->crowds, &a.crowd);
 		return -1;
 	}
 	if (tls) {
 		client_idle(c);
-		loop_arm(p->ctx.loop, &c->timer, client_conf(c)->request_timeout_ms);
+		loop_arm(pool->ctx.loop, &c->timer, client_conf(c)->request_timeout_ms);
 		client_listen(c);
 	} else if (a.forbidden)
 		client_forbid(c);

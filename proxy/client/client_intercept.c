@@ -35,20 +35,20 @@ static const uint16_t tls_numbers[] = { [CONF_TLS_1_0] = 0x0301, [CONF_TLS_1_1] 
 
 static struct leaves *client_leaves(const struct client *c)
 {
-	return c->x->ctx.settings->interception->leaves;
+	return c->exchange->ctx.settings->interception->leaves;
 }
 
 void client_leave_opened(struct client *c)
 {
-	struct opened *o = c->opened;
+	struct opened *opened = c->opened;
 
-	if (!o)
+	if (!opened)
 		return;
-	probe_cancel(&o->probe);
-	if (o->asked)
-		leaves_leave(client_leaves(c), &o->leaf);
-	o->asked = false;
-	leaf_unref(&o->leaf.leaf);
+	probe_cancel(&opened->probe);
+	if (opened->asked)
+		leaves_leave(client_leaves(c), &opened->leaf);
+	opened->asked = false;
+	leaf_unref(&opened->leaf.leaf);
 }
 
 /* ---- before the answer to the CONNECT ---- */
@@ -85,7 +85,7 @@ static enum reach client_reach(enum failure_kind error)
 /* Answers 200; then the client begins TLS, if it has not yet. */
 static void client_greet(struct client *c)
 {
-	struct exchange *x = c->x;
+	struct exchange *exchange = c->exchange;
 	char room[256];
 	struct text head = text_on(room, sizeof room);
 	struct iovec iov;
@@ -98,44 +98,44 @@ static void client_greet(struct client *c)
 		client_close(c, true);
 		return;
 	}
-	x->status = 200;
+	exchange->status = 200;
 	client_enter(c, CL_HELLO);
 	loop_arm(client_loop(c), &c->timer, client_conf(c)->request_timeout_ms);
 	client_pump(c);
 }
 
-static void client_on_probe(void *arg, const struct failure *f)
+static void client_on_probe(void *arg, const struct failure *failure)
 {
 	struct client *c = arg;
-	struct opened *o = c->opened;
-	enum reach reach = f ? client_reach(f->error) : REACH_SERVE;
+	struct opened *opened = c->opened;
+	enum reach reach = failure ? client_reach(failure->error) : REACH_SERVE;
 
-	o->probe = NULL;
-	if (f)
-		log_step(&c->x->id, "intercept: the origin %s: %s", o->to.authority, f->details);
-	if (f && c->x->timing)
-		c->x->timing->failure = f->error;
+	opened->probe = NULL;
+	if (failure)
+		log_step(&c->exchange->id, "intercept: the origin %s: %s", opened->to.authority, failure->details);
+	if (failure && c->exchange->timing)
+		c->exchange->timing->failure = failure->error;
 	if (reach == REACH_REFUSE) {
-		client_take_object(c, local_reply_failure(client_context(c), f));
+		client_take_object(c, local_reply_failure(client_context(c), failure));
 		client_pump(c);
 		return;
 	}
 	if (reach == REACH_SEALED) {
-		o->use = OPENED_SEALED;
-		o->failure = *f;
+		opened->use = OPENED_SEALED;
+		opened->failure = *failure;
 	}
 	client_greet(c);
 }
 
 bool client_opens(struct client *c)
 {
-	const struct request_context *ctx = &c->x->ctx;
+	const struct request_context *ctx = &c->exchange->ctx;
 	struct parent_rules parents = fetch_plan_parents(ctx->conf, &ctx->conf->direct);
 	struct dial_target target;
 	struct destination to;
 	struct inside in;
 
-	if (!ctx->settings->interception || c->opened || target_authority(&to, &c->x->msg) != TARGET_OK)
+	if (!ctx->settings->interception || c->opened || target_authority(&to, &c->exchange->msg) != TARGET_OK)
 		return false;
 	inside_set(&in, &to);
 	if (!interception_wants(ctx->conf, in.host))
@@ -172,7 +172,7 @@ static void client_alert(struct client *c, unsigned char alert)
 
 	stats_add(loop_stats(client_loop(c)), STAT_INTERCEPTS_REFUSED, 1);
 	if (conn_writev(c->conn, &iov, 1) < 0)
-		log_step(&c->x->id, "intercept: the client does not hear of it");
+		log_step(&c->exchange->id, "intercept: the client does not hear of it");
 	client_log(c, "cut");
 	client_enter(c, CL_IDLE);
 	client_close(c, false);
@@ -181,14 +181,14 @@ static void client_alert(struct client *c, unsigned char alert)
 /* The client speaks TLS from now on, and its requests come inside. */
 static void client_begin_tls(struct client *c)
 {
-	struct exchange *x = c->x;
-	struct opened *o = c->opened;
-	struct leaf *leaf = o->leaf.leaf;
-	struct slice early = { x->in + x->msg.head_len, x->in_len - x->msg.head_len };
+	struct exchange *exchange = c->exchange;
+	struct opened *opened = c->opened;
+	struct leaf *leaf = opened->leaf.leaf;
+	struct slice early = { exchange->in + exchange->msg.head_len, exchange->in_len - exchange->msg.head_len };
 
-	o->leaf.leaf = NULL;
+	opened->leaf.leaf = NULL;
 	client_log(c, "done");
-	if (conn_accept_tls(c->conn, x->ctx.settings->interception->tls, leaf, early)) {
+	if (conn_accept_tls(c->conn, exchange->ctx.settings->interception->tls, leaf, early)) {
 		leaf_unref(&leaf);
 		client_enter(c, CL_IDLE);
 		client_close(c, true);
@@ -197,9 +197,9 @@ static void client_begin_tls(struct client *c)
 	leaf_unref(&leaf);
 	/* The client inside is the client of the CONNECT: no proxy can have read the requests inside, let alone written
 	 * them. */
-	c->who = x->who;
+	c->who = exchange->who;
 	c->who.settled = true;
-	c->channel = o->old ? CHANNEL_TLS : CHANNEL_HANDSHAKE;
+	c->channel = opened->old ? CHANNEL_TLS : CHANNEL_HANDSHAKE;
 	client_enter(c, CL_IDLE);
 	client_idle(c);
 	if (c->state == CL_IDLE && !c->pool->draining)
@@ -217,41 +217,43 @@ static bool client_pass_else(struct client *c)
 
 /* The name that the certificate is made for; NULL: none is made for this client. Another name than that of the CONNECT
  * must be one that is intercepted itself; then the client hears 421 for whatever it asks. */
-static const char *client_leaf_name(struct client *c, const struct tls_hello *h)
+static const char *client_leaf_name(struct client *c, const struct tls_hello *hello)
 {
 	const struct inside *to = &c->opened->to;
 
-	if (!h->named || !strcmp(h->name, to->host))
+	if (!hello->named || !strcmp(hello->name, to->host))
 		return to->host;
 	if (c->opened->use == OPENED_SERVES)
 		c->opened->use = OPENED_MISNAMED;
-	return h->name[0] && ca_is_name(h->name, false) && interception_wants(client_conf(c), h->name) ? h->name : NULL;
+	return hello->name[0] && ca_is_name(hello->name, false) && interception_wants(client_conf(c), hello->name)
+	    ? hello->name
+	    : NULL;
 }
 
-static void client_ask_leaf(struct client *c, const struct tls_hello *h)
+static void client_ask_leaf(struct client *c, const struct tls_hello *hello)
 {
-	struct opened *o = c->opened;
-	const char *name = client_leaf_name(c, h);
+	struct opened *opened = c->opened;
+	const char *name = client_leaf_name(c, hello);
 	char shown[TLS_HELLO_NAME_MAX * 4];
 
 	if (!name) {
-		log_escape(shown, sizeof shown, h->name, strlen(h->name));
-		log_line_of(LOG_LEVEL_INFO, &c->x->id,
-		    "intercept: CONNECT names %s, and TLS %s, which intercept does not name", o->to.authority,
+		log_escape(shown, sizeof shown, hello->name, strlen(hello->name));
+		log_line_of(LOG_LEVEL_INFO, &c->exchange->id,
+		    "intercept: CONNECT names %s, and TLS %s, which intercept does not name", opened->to.authority,
 		    *shown ? shown : "no host");
 		client_alert(c, ALERT_UNRECOGNIZED_NAME);
 		return;
 	}
-	o->leaf.loop = client_loop(c);
-	o->leaf.task = &c->task;
-	switch (leaves_get(client_leaves(c), name, h->ecdsa ? CA_ECDSA : CA_RSA, loop_wall_ms(client_loop(c)) / 1000,
-	    &o->leaf)) {
+	opened->leaf.loop = client_loop(c);
+	opened->leaf.task = &c->task;
+	switch (leaves_get(client_leaves(c), name, hello->ecdsa ? CA_ECDSA : CA_RSA,
+	    loop_wall_ms(client_loop(c)) / 1000, &opened->leaf)) {
 	case LEAVES_THERE:
 		client_begin_tls(c);
 		return;
 	case LEAVES_WAIT:
 		stats_add(loop_stats(client_loop(c)), STAT_INTERCEPT_LEAVES, 1);
-		o->asked = true;
+		opened->asked = true;
 		return;
 	case LEAVES_NO_MEMORY:
 		client_alert(c, ALERT_INTERNAL_ERROR);
@@ -259,27 +261,27 @@ static void client_ask_leaf(struct client *c, const struct tls_hello *h)
 }
 
 /* Says clearly why the handshake that follows will fail. */
-static void client_judge_version(struct client *c, const struct tls_hello *h)
+static void client_judge_version(struct client *c, const struct tls_hello *hello)
 {
 	enum conf_tls_min min = client_conf(c)->intercept_tls_min;
 
-	c->opened->old = h->version < tls_numbers[min];
+	c->opened->old = hello->version < tls_numbers[min];
 	if (c->opened->old)
-		log_line_of(LOG_LEVEL_INFO, &c->x->id,
+		log_line_of(LOG_LEVEL_INFO, &c->exchange->id,
 		    "intercept: %s speaks TLS 1.%d at most, and intercept-tls-min asks for 1.%d", conn_peer(c->conn),
-		    h->version > 0x0300 ? h->version - 0x0301 : 0, (int)min);
+		    hello->version > 0x0300 ? hello->version - 0x0301 : 0, (int)min);
 }
 
 /* Reads what the client says first. False: there is nothing to do now. */
 static bool client_read_hello(struct client *c)
 {
-	struct exchange *x = c->x;
-	size_t len = x->in_len - x->msg.head_len;
+	struct exchange *exchange = c->exchange;
+	size_t len = exchange->in_len - exchange->msg.head_len;
 	struct tls_hello h;
-	enum tls_hello_kind kind = tls_hello_read(&h, (const uint8_t *)x->in + x->msg.head_len,
+	enum tls_hello_kind kind = tls_hello_read(&h, (const uint8_t *)exchange->in + exchange->msg.head_len,
 	    len < LOOP_SCRATCH_BYTES ? len : LOOP_SCRATCH_BYTES, loop_scratch(client_loop(c)));
 
-	if (kind == TLS_HELLO_MORE && x->in_len < client_in_max(c)) {
+	if (kind == TLS_HELLO_MORE && exchange->in_len < client_in_max(c)) {
 		if (c->eof)
 			client_close(c, false);
 		return false;
@@ -298,14 +300,14 @@ static bool client_read_hello(struct client *c)
 
 bool client_hello(struct client *c)
 {
-	struct opened *o = c->opened;
+	struct opened *opened = c->opened;
 
-	if (!o->asked)
+	if (!opened->asked)
 		return client_read_hello(c);
-	if (!leaves_told(client_leaves(c), &o->leaf))
+	if (!leaves_told(client_leaves(c), &opened->leaf))
 		return false;
-	o->asked = false;
-	if (o->leaf.leaf)
+	opened->asked = false;
+	if (opened->leaf.leaf)
 		client_begin_tls(c);
 	else
 		client_alert(c, ALERT_INTERNAL_ERROR);
@@ -316,16 +318,17 @@ bool client_hello(struct client *c)
 
 bool client_inside_ends(struct client *c, bool has_body)
 {
-	struct opened *o = c->opened;
-	const struct request_context *ctx = &c->x->ctx;
+	struct opened *opened = c->opened;
+	const struct request_context *ctx = &c->exchange->ctx;
 
-	if (!o || (o->use == OPENED_SERVES && interception_wants(ctx->conf, o->to.host)))
+	if (!opened || (opened->use == OPENED_SERVES && interception_wants(ctx->conf, opened->to.host)))
 		return false;
 	client_ends(c, has_body ? AFTER_LINGERS : AFTER_CLOSES);
-	if (o->use == OPENED_SEALED)
-		client_take_object(c, local_reply_failure(ctx, &o->failure));
+	if (opened->use == OPENED_SEALED)
+		client_take_object(c, local_reply_failure(ctx, &opened->failure));
 	else
 		client_take_object(c,
-		    local_reply(ctx, 421, "", o->use == OPENED_MISNAMED ? INTERCEPT_MISNAMED : INTERCEPT_ENDED, ""));
+		    local_reply(ctx, 421, "", opened->use == OPENED_MISNAMED ? INTERCEPT_MISNAMED : INTERCEPT_ENDED,
+		        ""));
 	return true;
 }

@@ -92,7 +92,7 @@ struct client {
 	struct log_id id;              /* of its latest request */
 	/* the sender of the requests: a client, or a proxy that is believed about its clients */
 	struct requester who;
-	struct exchange *x;            /* NULL: idle */
+	struct exchange *exchange;     /* NULL: idle */
 	struct dial *opening;          /* CL_CONNECT: the origin's connection, being opened */
 	/* the CONNECT that was opened: requests come inside it, or will; NULL: none was */
 	struct opened *opened;
@@ -134,7 +134,7 @@ static inline struct loop *client_loop(struct client *c)
  * newest settings count. */
 static inline const struct request_context *client_context(const struct client *c)
 {
-	return c->x && c->x->ctx.settings ? &c->x->ctx : &c->pool->ctx;
+	return c->exchange && c->exchange->ctx.settings ? &c->exchange->ctx : &c->pool->ctx;
 }
 
 static inline const struct conf *client_conf(const struct client *c)
@@ -221,7 +221,7 @@ void client_on_timeout(struct timer *);
 bool client_within_rate(const struct request_context *, const struct requester *, unsigned *wait_s);
 
 /* client_read.c */
-void client_read(struct client *);             /* into x->in */
+void client_read(struct client *);             /* into exchange->in */
 bool client_parse(struct client *);            /* true: a request is there or the state changed otherwise */
 void client_find_method(struct exchange *);
 void client_refuse(struct client *, int status, const char *text);
@@ -249,8 +249,8 @@ void client_log_line(struct client *, const char *end);        /* client_log.c *
 void client_measure(struct client *, bool cut);
 static inline void client_log(struct client *c, const char *end)
 {
-	log_step(&c->x->id, "answer: status %d, %s after %llu bytes of body", c->x->status, end,
-	    (unsigned long long)c->x->sender.body_bytes);
+	log_step(&c->exchange->id, "answer: status %d, %s after %llu bytes of body", c->exchange->status, end,
+	    (unsigned long long)c->exchange->sender.body_bytes);
 	if (client_conf(c)->access_log)
 		client_log_line(c, end);
 	if (client_measures(c))

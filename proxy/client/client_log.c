@@ -8,43 +8,43 @@
 
 /* The times and the address of a fetch belong to the request that began the fetch and gets its response. A hit has
  * none, even if a refresh runs behind it. */
-static const struct fetch_timing *client_timing(const struct exchange *x)
+static const struct fetch_timing *client_timing(const struct exchange *exchange)
 {
-	const struct cache_status *s = answer_status(&x->answer);
+	const struct cache_status *status = answer_status(&exchange->answer);
 
-	return s && s->hit ? NULL : x->timing;
+	return status && status->hit ? NULL : exchange->timing;
 }
 
 /* Adds what only some formats show. */
-static void client_log_more(struct client *c, struct access_log_entry *e)
+static void client_log_more(struct client *c, struct access_log_entry *entry)
 {
-	struct exchange *x = c->x;
-	const struct target *target = answer_target(&x->answer);
-	bool complete = x->ctx.settings;       /* the request's head */
+	struct exchange *exchange = c->exchange;
+	const struct target *target = answer_target(&exchange->answer);
+	bool complete = exchange->ctx.settings;       /* the request's head */
 
-	e->wall_ms = loop_wall_ms(client_loop(c));
-	e->received_bytes = !complete ? x->in_len : x->msg.head_len + x->upload_bytes +
+	entry->wall_ms = loop_wall_ms(client_loop(c));
+	entry->received_bytes = !complete ? exchange->in_len : exchange->msg.head_len + exchange->upload_bytes +
 	    (c->tunnel ? tunnel_bytes(c->tunnel, TUNNEL_CLIENT) : 0);
-	e->sent_bytes = c->tunnel ? tunnel_bytes(c->tunnel, TUNNEL_ORIGIN) : x->sender.bytes;
-	e->way = answer_way_names[client_way(c)];
-	e->cache = answer_status(&x->answer);
-	e->first_byte_us = x->first_us ? (int64_t)(x->first_us - x->start_us) : -1;
-	e->timing = client_timing(x);
-	e->origin_host = target && target->to.path ? target->to.authority : NULL;
+	entry->sent_bytes = c->tunnel ? tunnel_bytes(c->tunnel, TUNNEL_ORIGIN) : exchange->sender.bytes;
+	entry->way = answer_way_names[client_way(c)];
+	entry->cache = answer_status(&exchange->answer);
+	entry->first_byte_us = exchange->first_us ? (int64_t)(exchange->first_us - exchange->start_us) : -1;
+	entry->timing = client_timing(exchange);
+	entry->origin_host = target && target->to.path ? target->to.authority : NULL;
 	if (complete) {
-		e->version = x->msg.minor ? "1.1" : "1.0";
-		e->referer = http_msg_get(&x->msg, H_REFERER);
-		e->user_agent = http_msg_get(&x->msg, H_USER_AGENT);
+		entry->version = exchange->msg.minor ? "1.1" : "1.0";
+		entry->referer = http_msg_get(&exchange->msg, H_REFERER);
+		entry->user_agent = http_msg_get(&exchange->msg, H_USER_AGENT);
 	}
 	if (client_times(c))
-		e->traceparent = trace_own(&x->trace, complete ? &x->msg : NULL);
+		entry->traceparent = trace_own(&exchange->trace, complete ? &exchange->msg : NULL);
 }
 
 /* The target as it is logged: that of a request inside an opened CONNECT is a path, and logged as the URL that it
  * means, in room. */
 static struct slice client_target(const struct client *c, struct text *room)
 {
-	struct slice target = http_msg_target(&c->x->msg);
+	struct slice target = http_msg_target(&c->exchange->msg);
 
 	if (!c->opened || !target.len || target.at[0] != '/')
 		return target;
@@ -57,8 +57,8 @@ static struct slice client_target(const struct client *c, struct text *room)
 void client_log_line(struct client *c, const char *end)
 {
 	enum conf_log_format format = client_conf(c)->log_format;
-	struct exchange *x = c->x;
-	const struct target *target = answer_target(&x->answer);
+	struct exchange *exchange = c->exchange;
+	const struct target *target = answer_target(&exchange->answer);
 	char line[ACCESS_LOG_LINE_MAX];
 	char who[REQUESTER_TEXT_MAX];
 	struct object_report report;
@@ -66,15 +66,19 @@ void client_log_line(struct client *c, const char *end)
 	struct text room = text_on(url, sizeof url);
 	char cause[FAILURE_CAUSE_MAX];
 	struct access_log_entry e = {
-		.when = loop_log_time(client_loop(c)), .client = x->who.told ? requester_text(&x->who,
-		    who) : conn_peer(c->conn),
+		.when = loop_log_time(client_loop(c)),
+		.client = exchange->who.told ? requester_text(&exchange->who, who) : conn_peer(c->conn),
 		.target = client_target(c, &room),
-		.method = { x->in + x->msg.method_at, x->msg.method_len }, .status = x->status,
-		.body_bytes = c->tunnel ? tunnel_bytes(c->tunnel, TUNNEL_ORIGIN) : x->sender.body_bytes,
-		.tunnel = c->tunnel, .received_bytes = c->tunnel ? tunnel_bytes(c->tunnel, TUNNEL_CLIENT) : 0,
+		.method = { exchange->in + exchange->msg.method_at, exchange->msg.method_len },
+		.status = exchange->status,
+		.body_bytes = c->tunnel ? tunnel_bytes(c->tunnel, TUNNEL_ORIGIN) : exchange->sender.body_bytes,
+		.tunnel = c->tunnel,
+		.received_bytes = c->tunnel ? tunnel_bytes(c->tunnel, TUNNEL_CLIENT) : 0,
 		.report = c->reader.object ? object_snapshot(c->reader.object, &report) : NULL,
-		.kept = target ? answer_kept_cause(&x->answer, cause) : NULL,
-		.duration_us = loop_now_us(client_loop(c)) - x->start_us, .end = end, .id = x->id,
+		.kept = target ? answer_kept_cause(&exchange->answer, cause) : NULL,
+		.duration_us = loop_now_us(client_loop(c)) - exchange->start_us,
+		.end = end,
+		.id = exchange->id,
 		.route = target ? target->route->name : NULL,
 	};
 

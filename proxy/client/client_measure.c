@@ -7,9 +7,9 @@ enum answer_way client_way(const struct client *c)
 {
 	static const enum answer_way
 	    ways[] = { [TARGET_ROUTE] = WAY_ROUTE, [TARGET_GATEWAY] = WAY_GATEWAY, [TARGET_FORWARD] = WAY_FORWARD };
-	const struct target *target = answer_target(&c->x->answer);
+	const struct target *target = answer_target(&c->exchange->answer);
 
-	if (c->x->msg.method == METHOD_CONNECT)
+	if (c->exchange->msg.method == METHOD_CONNECT)
 		return WAY_CONNECT;
 	if (!target || (target->mode == TARGET_ROUTE && target->route == &client_conf(c)->direct))
 		return WAY_NONE;
@@ -21,57 +21,57 @@ enum answer_way client_way(const struct client *c)
  * before. */
 static void client_note_feed(struct client *c, const struct object_report *all, bool cut)
 {
-	struct exchange *x = c->x;
-	const struct cache_status *s = answer_status(&x->answer);
-	int64_t next_fetch = all ? answer_next_fetch(&x->answer, c->reader.object) : 0;
-	const struct object_report *r = all && all->decided ? all : NULL;
+	struct exchange *exchange = c->exchange;
+	const struct cache_status *status = answer_status(&exchange->answer);
+	int64_t next_fetch = all ? answer_next_fetch(&exchange->answer, c->reader.object) : 0;
+	const struct object_report *report = all && all->decided ? all : NULL;
 	char room[FEEDS_SEEN_URL_MAX];
 	struct text written = text_on(room, sizeof room);
-	struct slice url = answer_url(&x->answer, &written);
+	struct slice url = answer_url(&exchange->answer, &written);
 	struct feed_answer a = { .now = loop_wall_ms(client_loop(c)) / 1000,
-		.status = x->status,
-		.hit = s->hit || s->kept,
-		.failed = cut || x->status >= 500,
+		.status = exchange->status,
+		.hit = status->hit || status->kept,
+		.failed = cut || exchange->status >= 500,
 		.has_ttl = next_fetch && !cut,
-		.asked_us = x->start_us,
-		.bytes = x->sender.body_bytes };
+		.asked_us = exchange->start_us,
+		.bytes = exchange->sender.body_bytes };
 
 	a.ttl = next_fetch - a.now;
-	a.listed = a.failed && answer_target(&x->answer)->mode != TARGET_FORWARD;
-	if (r) {
-		a.verdict = &r->verdict;
-		a.repairs = r->repairs;
-		a.malformed = r->malformed;
+	a.listed = a.failed && answer_target(&exchange->answer)->mode != TARGET_FORWARD;
+	if (report) {
+		a.verdict = &report->verdict;
+		a.repairs = report->repairs;
+		a.malformed = report->malformed;
 	}
 	if (all) {
-		struct answer_ended end = { x->status, x->start_us, cut, FAILURE_NONE };
+		struct answer_ended end = { exchange->status, exchange->start_us, cut, FAILURE_NONE };
 
 		if (cut && object_phase(c->reader.object) == OBJECT_FAILED)
 			end.why = object_failure(c->reader.object)->error;
-		answer_account(&x->answer, all, &end, &a.state);
+		answer_account(&exchange->answer, all, &end, &a.state);
 	}
 	if (url.at)
-		feeds_seen_note(x->ctx.feeds, x->ctx.worker, c->reader.object, url, &a);
+		feeds_seen_note(exchange->ctx.feeds, exchange->ctx.worker, c->reader.object, url, &a);
 }
 
 void client_measure(struct client *c, bool cut)
 {
-	struct exchange *x = c->x;
-	struct stats *s = loop_stats(client_loop(c));
+	struct exchange *exchange = c->exchange;
+	struct stats *stats = loop_stats(client_loop(c));
 	struct object_report report;
 	const struct object_report *all = c->reader.object ? object_snapshot(c->reader.object, &report) : NULL;
-	const struct object_report *r = all && all->decided ? all : NULL;
-	const struct target *target = answer_target(&x->answer);
-	enum answer_outcome outcome = target ? answer_outcome(&x->answer) : ANSWER_NONE;
+	const struct object_report *object_report = all && all->decided ? all : NULL;
+	const struct target *target = answer_target(&exchange->answer);
+	enum answer_outcome outcome = target ? answer_outcome(&exchange->answer) : ANSWER_NONE;
 
-	answers_add(&s->answers, client_way(c), outcome, x->status);
-	if (r)
-		answers_add_verdict(&s->answers, &r->verdict);
-	if (c->tunnel || !x->first_us)
+	answers_add(&stats->answers, client_way(c), outcome, exchange->status);
+	if (object_report)
+		answers_add_verdict(&stats->answers, &object_report->verdict);
+	if (c->tunnel || !exchange->first_us)
 		return;
 	if (target && target->to.path)
 		client_note_feed(c, all, cut);
-	stats_observe(s, HISTOGRAM_FIRST_BYTE, outcome, x->first_us - x->start_us);
-	stats_observe(s, HISTOGRAM_RESPONSE_SIZE, outcome, x->sender.body_bytes);
-	stats_observe(s, HISTOGRAM_REQUEST_DURATION, outcome, x->sent_us - x->start_us);
+	stats_observe(stats, HISTOGRAM_FIRST_BYTE, outcome, exchange->first_us - exchange->start_us);
+	stats_observe(stats, HISTOGRAM_RESPONSE_SIZE, outcome, exchange->sender.body_bytes);
+	stats_observe(stats, HISTOGRAM_REQUEST_DURATION, outcome, exchange->sent_us - exchange->start_us);
 }

@@ -14,162 +14,163 @@ enum {
 	CLIENT_SPARES = 64                     /* spare exchanges kept */
 };
 
-static void exchange_free(struct exchange *x)
+static void exchange_free(struct exchange *exchange)
 {
-	http_parser_free(&x->parser);
-	http_msg_free(&x->msg);
-	answer_free_memory(&x->answer);
-	free(x->in);
-	free(x);
+	http_parser_free(&exchange->parser);
+	http_msg_free(&exchange->msg);
+	answer_free_memory(&exchange->answer);
+	free(exchange->in);
+	free(exchange);
 }
 
 static struct exchange *exchange_new(size_t max_fields)
 {
-	struct exchange *x = calloc(1, sizeof *x);
+	struct exchange *exchange = calloc(1, sizeof *exchange);
 
-	if (!x)
+	if (!exchange)
 		return NULL;
-	x->request.msg = &x->msg;      /* even a request refused for its syntax has some fields here */
-	x->in_cap = CLIENT_IN_FIRST_BYTES;
-	if ((x->in = malloc(x->in_cap)) && (x->parser = http_parser_new(true, client_on_body, x)) &&
-	    !http_msg_init(&x->msg, max_fields))
-		return x;
-	exchange_free(x);
+	exchange->request.msg = &exchange->msg;      /* even a request refused for its syntax has some fields here */
+	exchange->in_cap = CLIENT_IN_FIRST_BYTES;
+	if ((exchange->in = malloc(exchange->in_cap)) &&
+	    (exchange->parser = http_parser_new(true, client_on_body, exchange)) &&
+	    !http_msg_init(&exchange->msg, max_fields))
+		return exchange;
+	exchange_free(exchange);
 	return NULL;
 }
 
 /* An exchange is freed if it has no parser any more (it had a tunnel) or a large buffer (for a large head or a long
  * URL). */
-void exchange_give(struct client_pool *p, struct exchange *x)
+void exchange_give(struct client_pool *pool, struct exchange *exchange)
 {
-	if (p->n_spares < CLIENT_SPARES && x->parser && x->in_cap == CLIENT_IN_FIRST_BYTES &&
-	    answer_memory(&x->answer) <= CLIENT_IN_FIRST_BYTES) {
-		SLIST_INSERT_HEAD(&p->spares, x, spare);
-		p->n_spares++;
+	if (pool->n_spares < CLIENT_SPARES && exchange->parser && exchange->in_cap == CLIENT_IN_FIRST_BYTES &&
+	    answer_memory(&exchange->answer) <= CLIENT_IN_FIRST_BYTES) {
+		SLIST_INSERT_HEAD(&pool->spares, exchange, spare);
+		pool->n_spares++;
 		return;
 	}
-	exchange_free(x);
+	exchange_free(exchange);
 }
 
-struct exchange *exchange_take(struct client_pool *p, size_t max_fields)
+struct exchange *exchange_take(struct client_pool *pool, size_t max_fields)
 {
-	struct exchange *x = SLIST_FIRST(&p->spares);
+	struct exchange *exchange = SLIST_FIRST(&pool->spares);
 
-	if (!x)
+	if (!exchange)
 		return exchange_new(max_fields);
-	SLIST_REMOVE_HEAD(&p->spares, spare);
-	p->n_spares--;
-	http_msg_reset(&x->msg);
-	x->in_len = x->parsed = x->interim = 0;
-	x->status = 0;
-	return x;
+	SLIST_REMOVE_HEAD(&pool->spares, spare);
+	pool->n_spares--;
+	http_msg_reset(&exchange->msg);
+	exchange->in_len = exchange->parsed = exchange->interim = 0;
+	exchange->status = 0;
+	return exchange;
 }
 
 struct client_pool *client_pool_new(const struct request_context *ctx, void (*changed)(void *arg), void *arg)
 {
-	struct client_pool *p = calloc(1, sizeof *p);
+	struct client_pool *pool = calloc(1, sizeof *pool);
 
-	if (!p)
+	if (!pool)
 		return NULL;
-	p->ctx = *ctx;
-	p->changed = changed;
-	p->arg = arg;
-	LIST_INIT(&p->clients);
-	TAILQ_INIT(&p->idle);
-	SLIST_INIT(&p->spares);
-	if (!(p->crowds = crowds_new())) {
-		free(p);
+	pool->ctx = *ctx;
+	pool->changed = changed;
+	pool->arg = arg;
+	LIST_INIT(&pool->clients);
+	TAILQ_INIT(&pool->idle);
+	SLIST_INIT(&pool->spares);
+	if (!(pool->crowds = crowds_new())) {
+		free(pool);
 		return NULL;
 	}
-	gzip_forms_init(&p->forms, ctx->cache, ctx->loop);
-	sweeper_init(&p->sweeper, ctx->cache, ctx->loop);
-	p->ctx.sweeper = &p->sweeper;
-	return p;
+	gzip_forms_init(&pool->forms, ctx->cache, ctx->loop);
+	sweeper_init(&pool->sweeper, ctx->cache, ctx->loop);
+	pool->ctx.sweeper = &pool->sweeper;
+	return pool;
 }
 
-void client_pool_rest(struct client_pool *p)
+void client_pool_rest(struct client_pool *pool)
 {
-	struct exchange *x;
+	struct exchange *exchange;
 
-	while ((x = SLIST_FIRST(&p->spares))) {
-		SLIST_REMOVE_HEAD(&p->spares, spare);
-		exchange_free(x);
+	while ((exchange = SLIST_FIRST(&pool->spares))) {
+		SLIST_REMOVE_HEAD(&pool->spares, spare);
+		exchange_free(exchange);
 	}
-	p->n_spares = 0;
+	pool->n_spares = 0;
 }
 
 void client_pool_free(struct client_pool **pp)
 {
-	struct client_pool *p = *pp;
+	struct client_pool *pool = *pp;
 	struct client *c;
 
-	if (!p)
+	if (!pool)
 		return;
-	while ((c = LIST_FIRST(&p->clients))) {
+	while ((c = LIST_FIRST(&pool->clients))) {
 		client_close(c, true);
 		client_free(c);
 	}
-	client_pool_rest(p);
-	gzip_forms_end(&p->forms);
-	sweeper_end(&p->sweeper);
-	request_context_set(&p->ctx, NULL);
-	crowds_free(&p->crowds);
-	free(p);
+	client_pool_rest(pool);
+	gzip_forms_end(&pool->forms);
+	sweeper_end(&pool->sweeper);
+	request_context_set(&pool->ctx, NULL);
+	crowds_free(&pool->crowds);
+	free(pool);
 	*pp = NULL;
 }
 
-void client_pool_set(struct client_pool *p, struct settings *s)
+void client_pool_set(struct client_pool *pool, struct settings *settings)
 {
-	request_context_set(&p->ctx, s);
-	client_pool_rest(p);           /* they have room for as many fields as the former settings said */
+	request_context_set(&pool->ctx, settings);
+	client_pool_rest(pool);           /* they have room for as many fields as the former settings said */
 }
 
-size_t client_count(const struct client_pool *p)
+size_t client_count(const struct client_pool *pool)
 {
-	return p->count - p->closed;
+	return pool->count - pool->closed;
 }
 
-bool client_pool_has_idle(const struct client_pool *p)
+bool client_pool_has_idle(const struct client_pool *pool)
 {
-	return !TAILQ_EMPTY(&p->idle);
+	return !TAILQ_EMPTY(&pool->idle);
 }
 
 /* A client whose request has arrived meanwhile is not idle any more, and is served instead. */
-void client_pool_give_up(struct client_pool *p)
+void client_pool_give_up(struct client_pool *pool)
 {
-	size_t count = client_count(p);
+	size_t count = client_count(pool);
 	int tries = CLIENT_GIVE_UP_TRIES;
 	struct client *c;
 
-	while (client_count(p) == count && tries-- && (c = TAILQ_FIRST(&p->idle))) {
+	while (client_count(pool) == count && tries-- && (c = TAILQ_FIRST(&pool->idle))) {
 		if (conn_is_open(c->conn))
 			client_on_conn(c, CONN_READABLE);
 		if (!c->listed)
 			continue;
 		client_close(c, false);
-		stats_add(loop_stats(p->ctx.loop), STAT_CLIENTS_GIVEN_UP, 1);
+		stats_add(loop_stats(pool->ctx.loop), STAT_CLIENTS_GIVEN_UP, 1);
 	}
 }
 
 /* A response whose head is out cannot announce the end any more: the next one on its connection does. */
-void client_pool_leave(struct client_pool *p)
+void client_pool_leave(struct client_pool *pool)
 {
 	struct client *c;
 
-	p->leaving = true;
-	LIST_FOREACH(c, &p->clients, link)
+	pool->leaving = true;
+	LIST_FOREACH(c, &pool->clients, link)
 		if (c->state != CL_SEND)
 			client_ends(c, AFTER_CLOSES);
 }
 
-void client_pool_drain(struct client_pool *p)
+void client_pool_drain(struct client_pool *pool)
 {
 	struct client *c, *next;
 
-	client_pool_leave(p);
-	p->draining = true;
-	gzip_forms_end(&p->forms);     /* other workers' clients may read these forms */
-	for (c = LIST_FIRST(&p->clients); c; c = next) {
+	client_pool_leave(pool);
+	pool->draining = true;
+	gzip_forms_end(&pool->forms);     /* other workers' clients may read these forms */
+	for (c = LIST_FIRST(&pool->clients); c; c = next) {
 		next = LIST_NEXT(c, link);
 		if (c->state == CL_IDLE && conn_is_open(c->conn))
 			/* a request that has arrived is answered; an idle connection gets CLIENT_LAST_MS */

@@ -16,26 +16,27 @@
 void client_refuse(struct client *c, int status, const char *text)
 {
 	stats_add(loop_stats(client_loop(c)), STAT_REQUESTS_BAD, 1);
-	log_step(&c->x->id, "request: refused, %d: %s", status, text);
+	log_step(&c->exchange->id, "request: refused, %d: %s", status, text);
 	client_ends(c, AFTER_LINGERS);
 	client_take_object(c, local_reply(client_context(c), status, "", text, ""));
 }
 
 /* Whether the bytes begin with a word that could be a method; if not, they are no HTTP at all. */
-static bool client_has_method(const struct exchange *x)
+static bool client_has_method(const struct exchange *exchange)
 {
 	size_t n = 0;
 
-	while (n < x->in_len && ((x->in[n] >= 'A' && x->in[n] <= 'Z') || x->in[n] == '-' || x->in[n] == '_'))
+	while (n < exchange->in_len &&
+	    ((exchange->in[n] >= 'A' && exchange->in[n] <= 'Z') || exchange->in[n] == '-' || exchange->in[n] == '_'))
 		n++;
-	return n && n < x->in_len && x->in[n] == ' ';
+	return n && n < exchange->in_len && exchange->in[n] == ' ';
 }
 
 static void client_refuse_error(struct client *c)
 {
-	switch (http_parser_error(c->x->parser)) {
+	switch (http_parser_error(c->exchange->parser)) {
 	case HTTP_E_METHOD:
-		if (client_has_method(c->x))
+		if (client_has_method(c->exchange))
 			client_refuse(c, 501, "This method is not known here.");
 		else
 			client_refuse(c, 400, "The request cannot be understood.");
@@ -53,28 +54,28 @@ static void client_refuse_error(struct client *c)
 
 /* Finds the method even in a head that cannot be understood, because the answer to a HEAD has no body whatever else the
  * head says (RFC 9110 section 9.3.2). */
-void client_find_method(struct exchange *x)
+void client_find_method(struct exchange *exchange)
 {
-	const char *at = x->in;
+	const char *at = exchange->in;
 
-	while (at < x->in + x->msg.target && (*at == '\r' || *at == '\n'))
+	while (at < exchange->in + exchange->msg.target && (*at == '\r' || *at == '\n'))
 		at++;
-	x->msg.method_at = (uint32_t)(at - x->in);
-	while (at < x->in + x->in_len && *at != ' ' && *at != '\r' && *at != '\n')
+	exchange->msg.method_at = (uint32_t)(at - exchange->in);
+	while (at < exchange->in + exchange->in_len && *at != ' ' && *at != '\r' && *at != '\n')
 		at++;
-	x->msg.method_len = (uint32_t)(at - x->in) - x->msg.method_at;
-	if (x->msg.method_len == 4 && !memcmp(x->in + x->msg.method_at, "HEAD", 4))
-		x->msg.method = METHOD_HEAD;
+	exchange->msg.method_len = (uint32_t)(at - exchange->in) - exchange->msg.method_at;
+	if (exchange->msg.method_len == 4 && !memcmp(exchange->in + exchange->msg.method_at, "HEAD", 4))
+		exchange->msg.method = METHOD_HEAD;
 }
 
 static void client_tell_request(struct client *c)
 {
-	struct exchange *x = c->x;
+	struct exchange *exchange = c->exchange;
 	char method[ACCESS_METHOD_MAX], target[ACCESS_TARGET_MAX];
 
-	log_escape(method, sizeof method, x->in + x->msg.method_at, x->msg.method_len);
-	access_target(target, http_msg_target(&x->msg));
-	log_step(&x->id, "request: %s %s from %s", method, target, conn_peer(c->conn));
+	log_escape(method, sizeof method, exchange->in + exchange->msg.method_at, exchange->msg.method_len);
+	access_target(target, http_msg_target(&exchange->msg));
+	log_step(&exchange->id, "request: %s %s from %s", method, target, conn_peer(c->conn));
 }
 
 /* Answers 429 to a client that asks too often. The connection stays, unless what would come next on it cannot be a
@@ -87,35 +88,35 @@ static bool client_slows_down(struct client *c, bool last)
 	struct failure why;
 	unsigned wait_s;
 
-	if (paid || client_within_rate(&c->x->ctx, &c->x->who, &wait_s))
+	if (paid || client_within_rate(&c->exchange->ctx, &c->exchange->who, &wait_s))
 		return false;
 	failure_set(&why, FAILURE_CLIENT_RATE, "client-rate");
 	why.retry_after_s = wait_s;
 	stats_add(loop_stats(client_loop(c)), STAT_REQUESTS_HURRIED, 1);
-	log_step(&c->x->id, "request: refused, 429: client-rate");
+	log_step(&c->exchange->id, "request: refused, 429: client-rate");
 	if (last)
 		client_ends(c, AFTER_LINGERS);
-	client_take_object(c, local_reply_failure(&c->x->ctx, &why));
+	client_take_object(c, local_reply_failure(&c->exchange->ctx, &why));
 	return true;
 }
 
 static void client_request(struct client *c)
 {
-	struct exchange *x = c->x;
-	struct http_msg *m = &x->msg;
+	struct exchange *exchange = c->exchange;
+	struct http_msg *m = &exchange->msg;
 	bool has_body = m->chunked || m->content_length;
 
 	stats_add(loop_stats(client_loop(c)), STAT_REQUESTS, 1);
-	x->ctx = c->pool->ctx;
-	settings_ref(x->ctx.settings);
-	x->ctx.secure = c->channel != CHANNEL_PLAIN;
-	x->ctx.id = x->id;
-	x->ctx.trace = &x->trace;
-	x->ctx.timing = client_times(c) ? &x->timing : NULL;
-	client_find_method(x);
+	exchange->ctx = c->pool->ctx;
+	settings_ref(exchange->ctx.settings);
+	exchange->ctx.secure = c->channel != CHANNEL_PLAIN;
+	exchange->ctx.id = exchange->id;
+	exchange->ctx.trace = &exchange->trace;
+	exchange->ctx.timing = client_times(c) ? &exchange->timing : NULL;
+	client_find_method(exchange);
 	if (log_is(LOG_LEVEL_DEBUG))
 		client_tell_request(c);
-	request_read(&x->request, m);
+	request_read(&exchange->request, m);
 	if (!m->keep_alive || c->pool->leaving)
 		client_ends(c, AFTER_CLOSES);
 	if (m->target_len > client_conf(c)->max_url_bytes) {
@@ -127,9 +128,10 @@ static void client_request(struct client *c)
 		client_refuse(c, 413, "A request with a body is not taken here.");
 		return;
 	}
-	requester_read(&x->who, client_conf(c), m);
-	x->trace.accepted = client_conf(c)->trace_allow.count && requester_in(&x->who, &client_conf(c)->trace_allow);
-	if (client_conf(c)->trusted_proxies.count && !requester_in(&x->who, &client_conf(c)->client_allow)) {
+	requester_read(&exchange->who, client_conf(c), m);
+	exchange->trace.accepted =
+	    client_conf(c)->trace_allow.count && requester_in(&exchange->who, &client_conf(c)->trace_allow);
+	if (client_conf(c)->trusted_proxies.count && !requester_in(&exchange->who, &client_conf(c)->client_allow)) {
 		stats_add(loop_stats(client_loop(c)), STAT_CLIENTS_FORBIDDEN, 1);
 		client_refuse(c, 403, CLIENT_FORBIDDEN);
 		return;
@@ -144,10 +146,16 @@ static void client_request(struct client *c)
 		client_close(c, false);
 		return;
 	}
-	answer_start(&x->answer, &(struct answer_asked){ .ctx = &x->ctx, .request = &x->request, .who = &x->who,
-		.body = x->body, .inside = c->opened ? &c->opened->to : NULL, .ready = client_on_answer, .owner = c });
+	answer_start(&exchange->answer,
+	    &(struct answer_asked){ .ctx = &exchange->ctx,
+	        .request = &exchange->request,
+	        .who = &exchange->who,
+	        .body = exchange->body,
+	        .inside = c->opened ? &c->opened->to : NULL,
+	        .ready = client_on_answer,
+	        .owner = c });
 	client_take_answer(c);
-	if (c->state != CL_WAIT || !x->body || !c->reader.object)
+	if (c->state != CL_WAIT || !exchange->body || !c->reader.object)
 		return;
 	if (object_phase(c->reader.object) == OBJECT_WAITING)
 		client_say_continue(c);
@@ -160,29 +168,29 @@ static void client_request(struct client *c)
 
 /* Drops empty lines before a request (RFC 9112 section 2.2), which old clients send behind a body: the connection stays
  * idle until the request begins. */
-static void client_skip_empty_lines(struct exchange *x)
+static void client_skip_empty_lines(struct exchange *exchange)
 {
 	size_t n = 0;
 
-	while (x->in_len - n >= 2 && !memcmp(x->in + n, "\r\n", 2))
+	while (exchange->in_len - n >= 2 && !memcmp(exchange->in + n, "\r\n", 2))
 		n += 2;
-	x->in_len -= n;
+	exchange->in_len -= n;
 	if (n)
-		memmove(x->in, x->in + n, x->in_len);
+		memmove(exchange->in, exchange->in + n, exchange->in_len);
 }
 
 static int client_grow_to(struct client *c, size_t cap)
 {
-	struct exchange *x = c->x;
-	char *in = realloc(x->in, cap);
+	struct exchange *exchange = c->exchange;
+	char *in = realloc(exchange->in, cap);
 
 	if (!in) {
 		client_close(c, false);
 		return -1;
 	}
-	x->in = in;
-	x->in_cap = cap;
-	x->msg.base = in;
+	exchange->in = in;
+	exchange->in_cap = cap;
+	exchange->msg.base = in;
 	return 0;
 }
 
@@ -190,35 +198,36 @@ static int client_grow_to(struct client *c, size_t cap)
  * is refused, or the connection closed. */
 static bool client_encode_target(struct client *c)
 {
-	struct exchange *x = c->x;
-	size_t len = x->in_len - x->parsed;
+	struct exchange *exchange = c->exchange;
+	size_t len = exchange->in_len - exchange->parsed;
 	struct raw_part part;
 
-	if (!raw_target_read(&x->target, x->in + x->parsed, len, &part)) {
-		client_refuse(c, 400, client_has_method(x) ? "The request target is not valid UTF-8." :
+	if (!raw_target_read(&exchange->target, exchange->in + exchange->parsed, len, &part)) {
+		client_refuse(c, 400, client_has_method(exchange) ? "The request target is not valid UTF-8." :
 		    "The request cannot be understood.");
-		client_find_method(x);
+		client_find_method(exchange);
 		return false;
 	}
 	if (!part.beyond)
 		return true;
-	if (x->in_len + 2 * part.beyond > x->in_cap && client_grow_to(c, x->in_len + 2 * part.beyond))
+	if (exchange->in_len + 2 * part.beyond > exchange->in_cap &&
+	    client_grow_to(c, exchange->in_len + 2 * part.beyond))
 		return false;
-	raw_target_encode(x->in + x->parsed, len, &part);
-	x->in_len += 2 * part.beyond;
+	raw_target_encode(exchange->in + exchange->parsed, len, &part);
+	exchange->in_len += 2 * part.beyond;
 	return true;
 }
 
 bool client_parse(struct client *c)
 {
-	struct exchange *x = c->x;
+	struct exchange *exchange = c->exchange;
 	bool first = c->state == CL_IDLE;
 	size_t used;
 
-	if (first && x)
-		client_skip_empty_lines(x);
-	if (!x || x->parsed == x->in_len) {
-		if (!x || !x->in_len)
+	if (first && exchange)
+		client_skip_empty_lines(exchange);
+	if (!exchange || exchange->parsed == exchange->in_len) {
+		if (!exchange || !exchange->in_len)
 			client_idle(c);
 		return false;
 	}
@@ -227,21 +236,22 @@ bool client_parse(struct client *c)
 		client_enter(c, CL_HEAD);
 		c->after = AFTER_STAYS;
 		client_start(c);
-		http_parser_start(x->parser, &x->msg, false);
-		x->target = (struct raw_target){ 0 };
+		http_parser_start(exchange->parser, &exchange->msg, false);
+		exchange->target = (struct raw_target){ 0 };
 	}
 	if (!client_encode_target(c))
 		return true;
-	x->msg.base = x->in;
-	switch (http_parse(x->parser, x->in + x->parsed, x->in_len - x->parsed, &used)) {
+	exchange->msg.base = exchange->in;
+	switch (
+	    http_parse(exchange->parser, exchange->in + exchange->parsed, exchange->in_len - exchange->parsed, &used)) {
 	case PARSE_HEAD:
 		client_request(c);
 		return true;
 	case PARSE_MORE:
-		x->parsed += used;
-		if (x->msg.target_len > client_conf(c)->max_url_bytes)
+		exchange->parsed += used;
+		if (exchange->msg.target_len > client_conf(c)->max_url_bytes)
 			client_refuse(c, 414, "The URL is too long.");
-		else if (x->in_len >= client_conf(c)->max_header_bytes)
+		else if (exchange->in_len >= client_conf(c)->max_header_bytes)
 			client_refuse(c, 431, "The request header is too large.");
 		else {
 			if (first) {
@@ -254,28 +264,29 @@ bool client_parse(struct client *c)
 	default:
 		client_refuse_error(c);
 	}
-	client_find_method(x);
+	client_find_method(exchange);
 	return true;
 }
 
 void client_read(struct client *c)
 {
 	while (!c->eof) {
-		struct exchange *x = c->x;
+		struct exchange *exchange = c->exchange;
 		ssize_t n;
 
-		if (!x) {
+		if (!exchange) {
 			if (client_open_exchange(c))
 				return;
-			x = c->x;
+			exchange = c->exchange;
 		}
-		if (x->in_len == x->in_cap) {
+		if (exchange->in_len == exchange->in_cap) {
 			size_t max = client_in_max(c);
 
-			if (x->in_cap >= max || client_grow_to(c, x->in_cap * 2 < max ? x->in_cap * 2 : max))
+			if (exchange->in_cap >= max ||
+			    client_grow_to(c, exchange->in_cap * 2 < max ? exchange->in_cap * 2 : max))
 				return;
 		}
-		n = conn_read(c->conn, x->in + x->in_len, x->in_cap - x->in_len);
+		n = conn_read(c->conn, exchange->in + exchange->in_len, exchange->in_cap - exchange->in_len);
 		if (n == CONN_AGAIN)
 			return;
 		if (n == CONN_FAILED) {
@@ -286,8 +297,8 @@ void client_read(struct client *c)
 			c->eof = true;
 			return;
 		}
-		x->in_len += (size_t)n;
-		if (x->in_len < x->in_cap)
+		exchange->in_len += (size_t)n;
+		if (exchange->in_len < exchange->in_cap)
 			return;
 	}
 }

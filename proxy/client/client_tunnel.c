@@ -22,11 +22,11 @@ static void client_on_tunnel_end(void *arg, enum tunnel_end end)
 		[TUNNEL_IDLE] = "idle",
 	};
 	struct client *c = arg;
-	struct stats *s = loop_stats(client_loop(c));
+	struct stats *stats = loop_stats(client_loop(c));
 
-	stats_add(s, STAT_REQUESTS_DROPPED, end == TUNNEL_LOST_CLIENT);
-	stats_add(s, STAT_RESPONSES_CUT, end == TUNNEL_LOST_ORIGIN);
-	stats_add(s, STAT_TUNNELS_IDLE, end == TUNNEL_IDLE);
+	stats_add(stats, STAT_REQUESTS_DROPPED, end == TUNNEL_LOST_CLIENT);
+	stats_add(stats, STAT_RESPONSES_CUT, end == TUNNEL_LOST_ORIGIN);
+	stats_add(stats, STAT_TUNNELS_IDLE, end == TUNNEL_IDLE);
 	client_log(c, words[end]);
 	client_enter(c, CL_IDLE);
 	client_close(c, end != TUNNEL_DONE);
@@ -34,27 +34,31 @@ static void client_on_tunnel_end(void *arg, enum tunnel_end end)
 
 /* Frees what the exchange no longer needs. The request head stays for the access log; the tunnel has taken over the
  * bytes behind it. */
-static void client_shrink(struct exchange *x)
+static void client_shrink(struct exchange *exchange)
 {
-	char *in = realloc(x->in, x->msg.head_len);
+	char *in = realloc(exchange->in, exchange->msg.head_len);
 
-	http_parser_free(&x->parser);
-	x->in_len = x->msg.head_len;
+	http_parser_free(&exchange->parser);
+	exchange->in_len = exchange->msg.head_len;
 	if (!in)
 		return;
-	x->in = in;
-	x->in_cap = x->in_len;
-	x->msg.base = in;
+	exchange->in = in;
+	exchange->in_cap = exchange->in_len;
+	exchange->msg.base = in;
 }
 
 static void client_start_tunnel(struct client *c, struct conn *origin)
 {
-	struct exchange *x = c->x;
+	struct exchange *exchange = c->exchange;
 	struct text head = { 0 };
 	struct tunnel_settings settings = {
-		.client = c->conn, .origin = origin, .early = { x->in + x->msg.head_len, x->in_len - x->msg.head_len },
+		.client = c->conn,
+		.origin = origin,
+		.early = { exchange->in + exchange->msg.head_len, exchange->in_len - exchange->msg.head_len },
 		.client_ended = c->eof,
-		.idle_timeout_ms = client_conf(c)->tunnel_idle_timeout_ms, .end = client_on_tunnel_end, .arg = c,
+		.idle_timeout_ms = client_conf(c)->tunnel_idle_timeout_ms,
+		.end = client_on_tunnel_end,
+		.arg = c,
 	};
 
 	if (!c->opened)                /* else it was answered before */
@@ -74,28 +78,29 @@ static void client_start_tunnel(struct client *c, struct conn *origin)
 	c->blocked = false;
 	client_enter(c, CL_TUNNEL);
 	loop_disarm(client_loop(c), &c->timer);
-	x->status = 200;
-	client_shrink(x);
+	exchange->status = 200;
+	client_shrink(exchange);
 }
 
-static void client_on_origin(void *arg, struct conn *origin, const struct failure *f)
+static void client_on_origin(void *arg, struct conn *origin, const struct failure *failure)
 {
 	struct client *c = arg;
 
 	c->opening = NULL;
 	if (origin) {
-		fetch_timing_address(c->x->timing, conn_peer(origin));
+		fetch_timing_address(c->exchange->timing, conn_peer(origin));
 		client_start_tunnel(c, origin);
 		return;
 	}
-	if (c->x->timing)
-		c->x->timing->failure = f->error;
+	if (c->exchange->timing)
+		c->exchange->timing->failure = failure->error;
 	if (c->opened) {               /* its client takes it for connected */
-		log_line_of(LOG_LEVEL_INFO, &c->x->id, "intercept-else: %s: %s", c->opened->to.authority, f->details);
+		log_line_of(LOG_LEVEL_INFO, &c->exchange->id, "intercept-else: %s: %s", c->opened->to.authority,
+		    failure->details);
 		client_close(c, true);
 		return;
 	}
-	client_take_object(c, local_reply_failure(client_context(c), f));
+	client_take_object(c, local_reply_failure(client_context(c), failure));
 	client_pump(c);
 }
 
@@ -108,7 +113,7 @@ void client_connect(struct client *c)
 	client_ends(c, AFTER_LINGERS);
 	if (client_opens(c))
 		return;
-	if (dispatch_tunnel(&c->x->ctx, &c->x->request, c->opened, &to, &refusal))
+	if (dispatch_tunnel(&c->exchange->ctx, &c->exchange->request, c->opened, &to, &refusal))
 		client_take_object(c, refusal);
 	else
 		client_open_tunnel(c, to.host, to.port);
@@ -116,7 +121,7 @@ void client_connect(struct client *c)
 
 void client_open_tunnel(struct client *c, const char *host, uint16_t port)
 {
-	const struct request_context *ctx = &c->x->ctx;
+	const struct request_context *ctx = &c->exchange->ctx;
 	struct parent_rules parents = fetch_plan_parents(ctx->conf, &ctx->conf->direct);
 	/* whatever the tunnel carries: CONNECT uses the parent that https uses */
 	struct destination to = { .tls = true, .port = port };

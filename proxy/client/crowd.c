@@ -35,28 +35,28 @@ void crowds_free(struct crowds **cp)
 	*cp = NULL;
 }
 
-static struct crowd *crowd_find(struct crowds *c, const struct ip *ip)
+static struct crowd *crowd_find(struct crowds *crowds, const struct ip *ip)
 {
-	struct crowd_bucket *b = &c->buckets[hash_keyed(ip->bytes, sizeof ip->bytes) % CROWD_BUCKETS];
+	struct crowd_bucket *bucket = &crowds->buckets[hash_keyed(ip->bytes, sizeof ip->bytes) % CROWD_BUCKETS];
 	struct crowd *found;
 
-	LIST_FOREACH(found, b, link)
+	LIST_FOREACH(found, bucket, link)
 		if (found->ip.ipv6 == ip->ipv6 && !memcmp(found->ip.bytes, ip->bytes, sizeof ip->bytes))
 			return found;
 	if (!(found = calloc(1, sizeof *found)))
 		return NULL;
 	found->ip = *ip;
-	LIST_INSERT_HEAD(b, found, link);
-	c->count++;
+	LIST_INSERT_HEAD(bucket, found, link);
+	crowds->count++;
 	return found;
 }
 
-enum crowd_answer crowd_join(struct crowds *c, const struct ip *address, size_t max, struct crowd **joined)
+enum crowd_answer crowd_join(struct crowds *crowds, const struct ip *address, size_t max, struct crowd **joined)
 {
 	struct ip ip = ip_client(address);
 	struct crowd *found;
 
-	if (!(found = crowd_find(c, &ip)))
+	if (!(found = crowd_find(crowds, &ip)))
 		return CROWD_NO_MEMORY;
 	if (found->count >= max)
 		return CROWD_FULL;
@@ -65,7 +65,7 @@ enum crowd_answer crowd_join(struct crowds *c, const struct ip *address, size_t 
 	return CROWD_JOINED;
 }
 
-void crowd_leave(struct crowds *c, struct crowd **cp)
+void crowd_leave(struct crowds *crowds, struct crowd **cp)
 {
 	struct crowd *crowd = *cp;
 
@@ -73,6 +73,6 @@ void crowd_leave(struct crowds *c, struct crowd **cp)
 	if (!crowd || --crowd->count)
 		return;
 	LIST_REMOVE(crowd, link);
-	c->count--;
+	crowds->count--;
 	free(crowd);
 }

@@ -37,189 +37,192 @@ struct greeting_pool {
 	size_t count;
 };
 
-static void greeting_free(struct greeting *g)
+static void greeting_free(struct greeting *greeting)
 {
-	struct greeting_pool *p = g->pool;
+	struct greeting_pool *pool = greeting->pool;
 
-	LIST_REMOVE(g, link);
-	p->count--;
-	loop_disarm(p->loop, &g->timer);
-	event_free(g->event);
-	if (g->fd >= 0)
-		close(g->fd);
-	free(g);
+	LIST_REMOVE(greeting, link);
+	pool->count--;
+	loop_disarm(pool->loop, &greeting->timer);
+	event_free(greeting->event);
+	if (greeting->fd >= 0)
+		close(greeting->fd);
+	free(greeting);
 }
 
-static void greeting_close(struct greeting *g, const char *why)
+static void greeting_close(struct greeting *greeting, const char *why)
 {
-	struct greeting_pool *p = g->pool;
+	struct greeting_pool *pool = greeting->pool;
 	char text[REQUESTER_TEXT_MAX];
 
 	if (why)
-		log_info("proxy-protocol: %s: %s", requester_text(&g->who, text), why);
-	stats_add(loop_stats(p->loop), STAT_CLIENTS_REFUSED, 1);
-	greeting_free(g);
-	p->hooks.left(p->hooks.arg);
+		log_info("proxy-protocol: %s: %s", requester_text(&greeting->who, text), why);
+	stats_add(loop_stats(pool->loop), STAT_CLIENTS_REFUSED, 1);
+	greeting_free(greeting);
+	pool->hooks.left(pool->hooks.arg);
 }
 
-static void greeting_done(struct greeting *g)
+static void greeting_done(struct greeting *greeting)
 {
-	struct greeting_pool *p = g->pool;
-	struct sockaddr_storage peer = g->peer;
-	socklen_t len = g->peer_len;
-	struct requester who = g->who;
-	bool tls = g->tls;
-	int fd = g->fd;
+	struct greeting_pool *pool = greeting->pool;
+	struct sockaddr_storage peer = greeting->peer;
+	socklen_t len = greeting->peer_len;
+	struct requester who = greeting->who;
+	bool tls = greeting->tls;
+	int fd = greeting->fd;
 
-	g->fd = -1;
-	greeting_free(g);
-	p->hooks.greeted(p->hooks.arg, fd, (struct sockaddr *)&peer, len, tls, &who);
+	greeting->fd = -1;
+	greeting_free(greeting);
+	pool->hooks.greeted(pool->hooks.arg, fd, (struct sockaddr *)&peer, len, tls, &who);
 }
 
 /* Sets who the client is. A proxy that speaks for itself is known by its own address. So is one that does not know its
  * client (PROXY protocol, section 2.1), but then nothing that the request says of the client counts. */
-static void greeting_introduce(struct greeting *g, const struct proxy_protocol *p)
+static void greeting_introduce(struct greeting *greeting, const struct proxy_protocol *header)
 {
-	switch (p->whose) {
+	switch (header->whose) {
 	case PROXY_PROTOCOL_CLIENT:
-		g->who = (struct requester){ .ip = p->ip, .port = p->port, .known = true, .told = true,
+		greeting->who = (struct requester){ .ip = header->ip, .port = header->port, .known = true, .told = true,
 		    .rights = true };
 		break;
 	case PROXY_PROTOCOL_LOCAL:
-		g->who.rights = false;
+		greeting->who.rights = false;
 		break;
 	case PROXY_PROTOCOL_UNKNOWN:
-		g->who.rights = false;
-		g->who.settled = true;
+		greeting->who.rights = false;
+		greeting->who.settled = true;
 	}
 }
 
 /* Drops bytes of the header that nobody looks at. False: nothing more can be read now, or g was freed. */
-static bool greeting_skip(struct greeting *g)
+static bool greeting_skip(struct greeting *greeting)
 {
 	uint8_t nobody[1024];
-	ssize_t n = recv(g->fd, nobody, g->skip < sizeof nobody ? g->skip : sizeof nobody, 0);
+	ssize_t n = recv(greeting->fd, nobody, greeting->skip < sizeof nobody ? greeting->skip : sizeof nobody, 0);
 
 	if (n <= 0) {
 		if (!n || (errno != EAGAIN && errno != EWOULDBLOCK))
-			greeting_close(g, "closed within its header");
+			greeting_close(greeting, "closed within its header");
 		return false;
 	}
-	g->skip -= (size_t)n;
+	greeting->skip -= (size_t)n;
 	return true;
 }
 
 /* Looks at the bytes that have arrived, and takes those of the header. False: nothing more can be read now, or g was
  * freed. */
-static bool greeting_look(struct greeting *g)
+static bool greeting_look(struct greeting *greeting)
 {
 	struct proxy_protocol header;
-	ssize_t n = recv(g->fd, g->head + g->len, sizeof g->head - g->len, MSG_PEEK);
+	ssize_t n = recv(greeting->fd, greeting->head + greeting->len, sizeof greeting->head - greeting->len, MSG_PEEK);
 	enum proxy_protocol_result r;
 	size_t take;
 
 	if (n <= 0) {
 		/* a probe that only checks whether the port is open sends nothing: it is not logged */
 		if (!n || (errno != EAGAIN && errno != EWOULDBLOCK))
-			greeting_close(g, g->len ? "closed within its header" : NULL);
+			greeting_close(greeting, greeting->len ? "closed within its header" : NULL);
 		return false;
 	}
-	r = proxy_protocol_read(&header, g->head, g->len + (size_t)n);
-	take = r == PROXY_PROTOCOL_DONE && header.length < g->len + (size_t)n ? header.length - g->len : (size_t)n;
-	if (r == PROXY_PROTOCOL_BAD || recv(g->fd, g->head + g->len, take, 0) != (ssize_t)take) {
-		greeting_close(g, "does not begin with a PROXY protocol header");
+	r = proxy_protocol_read(&header, greeting->head, greeting->len + (size_t)n);
+	take = r == PROXY_PROTOCOL_DONE && header.length < greeting->len + (size_t)n ? header.length - greeting->len
+	    : (size_t)n;
+	if (r == PROXY_PROTOCOL_BAD || recv(greeting->fd, greeting->head + greeting->len, take, 0) != (ssize_t)take) {
+		greeting_close(greeting, "does not begin with a PROXY protocol header");
 		return false;
 	}
-	g->len += take;
+	greeting->len += take;
 	if (r == PROXY_PROTOCOL_MORE) {
-		assert(g->len < sizeof g->head);
+		assert(greeting->len < sizeof greeting->head);
 		return true;
 	}
-	greeting_introduce(g, &header);
-	g->skip = header.length - g->len;
-	if (g->skip)
+	greeting_introduce(greeting, &header);
+	greeting->skip = header.length - greeting->len;
+	if (greeting->skip)
 		return true;
-	greeting_done(g);
+	greeting_done(greeting);
 	return false;
 }
 
 static void greeting_on_readable(evutil_socket_t fd, short what, void *arg)
 {
-	struct greeting *g = arg;
+	struct greeting *greeting = arg;
 
 	(void)fd, (void)what;
-	loop_enter(g->pool->loop, (loop_callback *)greeting_on_readable);
+	loop_enter(greeting->pool->loop, (loop_callback *)greeting_on_readable);
 	for (;;) {
-		bool skips = g->skip;
+		bool skips = greeting->skip;
 
-		if (!(skips ? greeting_skip(g) : greeting_look(g)))
+		if (!(skips ? greeting_skip(greeting) : greeting_look(greeting)))
 			return;
-		if (skips && !g->skip) {
-			greeting_done(g);
+		if (skips && !greeting->skip) {
+			greeting_done(greeting);
 			return;
 		}
 	}
 }
 
-static void greeting_on_timeout(struct timer *t)
+static void greeting_on_timeout(struct timer *timer)
 {
-	greeting_close(container_of(t, struct greeting, timer), "its PROXY protocol header was not complete in time");
+	greeting_close(container_of(timer, struct greeting, timer),
+	    "its PROXY protocol header was not complete in time");
 }
 
-struct greeting_pool *greeting_pool_new(struct loop *l, const struct greeting_hooks *hooks)
+struct greeting_pool *greeting_pool_new(struct loop *loop, const struct greeting_hooks *hooks)
 {
-	struct greeting_pool *p = calloc(1, sizeof *p);
+	struct greeting_pool *pool = calloc(1, sizeof *pool);
 
-	if (!p)
+	if (!pool)
 		return NULL;
-	p->loop = l;
-	p->hooks = *hooks;
-	LIST_INIT(&p->waiting);
-	return p;
+	pool->loop = loop;
+	pool->hooks = *hooks;
+	LIST_INIT(&pool->waiting);
+	return pool;
 }
 
 void greeting_pool_free(struct greeting_pool **pp)
 {
-	struct greeting_pool *p = *pp;
+	struct greeting_pool *pool = *pp;
 
-	if (!p)
+	if (!pool)
 		return;
-	while (!LIST_EMPTY(&p->waiting))
-		greeting_free(LIST_FIRST(&p->waiting));
-	free(p);
+	while (!LIST_EMPTY(&pool->waiting))
+		greeting_free(LIST_FIRST(&pool->waiting));
+	free(pool);
 	*pp = NULL;
 }
 
-int greeting_accept(struct greeting_pool *p, int fd, const struct sockaddr *peer, socklen_t len, bool tls,
+int greeting_accept(struct greeting_pool *pool, int fd, const struct sockaddr *peer, socklen_t len, bool tls,
     const struct requester *who, uint64_t timeout_ms)
 {
-	struct greeting *g = calloc(1, sizeof *g);
+	struct greeting *greeting = calloc(1, sizeof *greeting);
 
-	if (g)
-		g->event = event_new(loop_base(p->loop), fd, EV_READ | EV_PERSIST, greeting_on_readable, g);
-	if (!g || !g->event || event_add(g->event, NULL)) {
-		if (g && g->event)
-			event_free(g->event);
-		free(g);
+	if (greeting)
+		greeting->event =
+		    event_new(loop_base(pool->loop), fd, EV_READ | EV_PERSIST, greeting_on_readable, greeting);
+	if (!greeting || !greeting->event || event_add(greeting->event, NULL)) {
+		if (greeting && greeting->event)
+			event_free(greeting->event);
+		free(greeting);
 		close(fd);
 		return -1;
 	}
-	assert(len <= sizeof g->peer);
-	memcpy(&g->peer, peer, len);
-	g->peer_len = len;
-	g->pool = p;
-	g->fd = fd;
-	g->tls = tls;
-	g->who = *who;
-	g->timer.fire = greeting_on_timeout;
-	LIST_INSERT_HEAD(&p->waiting, g, link);
-	p->count++;
-	loop_arm(p->loop, &g->timer, timeout_ms);
-	greeting_on_readable(fd, EV_READ, g);          /* the first bytes are often there already */
+	assert(len <= sizeof greeting->peer);
+	memcpy(&greeting->peer, peer, len);
+	greeting->peer_len = len;
+	greeting->pool = pool;
+	greeting->fd = fd;
+	greeting->tls = tls;
+	greeting->who = *who;
+	greeting->timer.fire = greeting_on_timeout;
+	LIST_INSERT_HEAD(&pool->waiting, greeting, link);
+	pool->count++;
+	loop_arm(pool->loop, &greeting->timer, timeout_ms);
+	greeting_on_readable(fd, EV_READ, greeting);          /* the first bytes are often there already */
 	return 0;
 }
 
-size_t greeting_count(const struct greeting_pool *p)
+size_t greeting_count(const struct greeting_pool *pool)
 {
-	return p->count;
+	return pool->count;
 }

@@ -140,7 +140,7 @@ static void seen_take_verdict(struct feed_seen *feed, const struct feed_sum *fro
 	feed->was = v->was;
 	feed->reason = v->kind == VERDICT_NONE ? verdict_reason_name(v->reason)
 	    : v->kind == VERDICT_ERROR         ? verdict_error_name(v->error)
-	                                       : NULL;
+	    : NULL;
 	feed->repairs = from->repairs;
 	feed->malformed = from->malformed;
 }
@@ -255,13 +255,13 @@ size_t feeds_seen_count(struct feeds_seen *feeds)
 }
 
 /* How two feeds stand to each other in a list whose first one is the nearest to the edge. */
-static int seen_compare(const struct feeds_query *q, const struct feed_seen *a, const struct feed_seen *b)
+static int seen_compare(const struct feeds_query *query, const struct feed_seen *a, const struct feed_seen *b)
 {
-	return q->backwards ? q->compare(b, a) : q->compare(a, b);
+	return query->backwards ? query->compare(b, a) : query->compare(a, b);
 }
 
 /* The place of a feed in a list of n that is in the query's order. */
-static size_t seen_place(const struct feeds_query *q, struct feed_seen *const *list, size_t n,
+static size_t seen_place(const struct feeds_query *query, struct feed_seen *const *list, size_t n,
     const struct feed_seen *feed)
 {
 	size_t low = 0;
@@ -269,7 +269,7 @@ static size_t seen_place(const struct feeds_query *q, struct feed_seen *const *l
 	while (low < n) {
 		size_t middle = low + (n - low) / 2;
 
-		if (seen_compare(q, list[middle], feed) <= 0)
+		if (seen_compare(query, list[middle], feed) <= 0)
 			low = middle + 1;
 		else
 			n = middle;
@@ -278,15 +278,15 @@ static size_t seen_place(const struct feeds_query *q, struct feed_seen *const *l
 }
 
 /* Puts a copy of the feed into the list, whose last one leaves where it is full. Returns the new length. */
-static size_t seen_insert(const struct feeds_query *q, struct feed_seen **list, size_t n, const struct seen *seen)
+static size_t seen_insert(const struct feeds_query *query, struct feed_seen **list, size_t n, const struct seen *seen)
 {
-	size_t at = seen_place(q, list, n, &seen->feed), len = offsetof(struct feed_seen, url) + seen->url_len + 1;
-	struct feed_seen *copy = at < q->max ? malloc(len) : NULL;
+	size_t at = seen_place(query, list, n, &seen->feed), len = offsetof(struct feed_seen, url) + seen->url_len + 1;
+	struct feed_seen *copy = at < query->max ? malloc(len) : NULL;
 
 	if (!copy)
 		return n;
 	memcpy(copy, &seen->feed, len);
-	if (n == q->max)
+	if (n == query->max)
 		free(list[--n]);
 	memmove(list + at + 1, list + at, (n - at) * sizeof *list);
 	list[at] = copy;
@@ -303,7 +303,7 @@ static void seen_reverse(struct feed_seen **list, size_t n)
 	}
 }
 
-size_t feeds_seen_first(struct feeds_seen *feeds, const struct feeds_query *q, struct feed_seen **list,
+size_t feeds_seen_first(struct feeds_seen *feeds, const struct feeds_query *query, struct feed_seen **list,
     struct feeds_count *count)
 {
 	size_t n = 0, side = 0;
@@ -316,18 +316,18 @@ size_t feeds_seen_first(struct feeds_seen *feeds, const struct feeds_query *q, s
 
 		pthread_mutex_lock(&shard->lock);
 		TAILQ_FOREACH(seen, &shard->ages, age)
-		if (q->want(q, &seen->feed)) {
+		if (query->want(query, &seen->feed)) {
 			count->total++;
-			if (!q->edge || seen_compare(q, q->edge, &seen->feed) < 0) {
+			if (!query->edge || seen_compare(query, query->edge, &seen->feed) < 0) {
 				side++;
-				n = seen_insert(q, list, n, seen);
+				n = seen_insert(query, list, n, seen);
 			}
 		}
 		pthread_mutex_unlock(&shard->lock);
 	}
-	if (q->backwards)
+	if (query->backwards)
 		seen_reverse(list, n);
-	count->first = q->backwards ? side - n : count->total - side;
+	count->first = query->backwards ? side - n : count->total - side;
 	return n;
 }
 

@@ -22,10 +22,10 @@ static struct {
 	struct shared_report *at[REPORTS];     /* by hash; one reference each */
 } known = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
-static void shared_unref(struct shared_report *s)
+static void shared_unref(struct shared_report *shared)
 {
-	if (s && atomic_fetch_sub_explicit(&s->refs, 1, memory_order_acq_rel) == 1)
-		heap_give(s);
+	if (shared && atomic_fetch_sub_explicit(&shared->refs, 1, memory_order_acq_rel) == 1)
+		heap_give(shared);
 }
 
 static void copy_word(char *to, const char *from, size_t size)
@@ -70,13 +70,13 @@ static void copy_report(struct object_report *to, const struct object_report *fr
 
 static struct shared_report *shared_new(const struct object_report *plain)
 {
-	struct shared_report *s = heap_take(HEAP_KEPT, sizeof *s);
+	struct shared_report *shared = heap_take(HEAP_KEPT, sizeof *shared);
 
-	if (!s)
+	if (!shared)
 		return NULL;
-	atomic_init(&s->refs, 2);      /* the table's and the caller's */
-	memcpy(&s->report, plain, sizeof *plain);
-	return s;
+	atomic_init(&shared->refs, 2);      /* the table's and the caller's */
+	memcpy(&shared->report, plain, sizeof *plain);
+	return shared;
 }
 
 const struct object_report *report_share(const struct object_report *report, size_t *made)

@@ -111,8 +111,8 @@ bool sender_begin_response(struct sender *s, const struct object_head *head, int
 	else if (s->framing == FRAME_CHUNKED)
 		text_puts(&t,
 		    s->trailer
-		        ? "Transfer-Encoding: chunked\r\nTrailer: X-Encoding-Rule\r\n"
-		        : "Transfer-Encoding: chunked\r\n");
+		    ? "Transfer-Encoding: chunked\r\nTrailer: X-Encoding-Rule\r\n"
+		    : "Transfer-Encoding: chunked\r\n");
 	text_puts(&t, !keep ? "Connection: close\r\n" : client->http_1_0 ? "Connection: keep-alive\r\n" : "");
 	text_puts(&t, "\r\n");
 	frame_put(s, &t);

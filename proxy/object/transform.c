@@ -88,7 +88,7 @@ int transform_head(struct transform *tr, const struct verdict *v, enum response_
 		return transform_fail(tr, FAILURE_NO_FEED, v->reason ? verdict_reason_name(v->reason) : "another root");
 	transform_set(tr, tr->input, body == RESPONSE_NORMALISED ? DECISION_TEXT
 	    : body == RESPONSE_RAW && tr->keeps_raw              ? DECISION_RAW
-	                                                         : DECISION_UNTOUCHED);
+	    : DECISION_UNTOUCHED);
 	object_report(tr->object)->normalised = body == RESPONSE_NORMALISED;
 	object_report(tr->object)->decoded = body == RESPONSE_DECODED;
 	transform_set_verdict(tr, v, false);

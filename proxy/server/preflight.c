@@ -108,7 +108,7 @@ static int preflight_access_log(const struct conf *conf)
 	if (!stat(path, &about))
 		fault = S_ISDIR(about.st_mode)  ? EISDIR
 		    : S_ISSOCK(about.st_mode) ? ENXIO
-		                              : fault_of_rights(path, W_OK);
+		    : fault_of_rights(path, W_OK);
 	else
 		fault = errno == ENOENT ? fault_of_folder(path) : errno;
 	return preflight_path(conf, "access-log-file", path, fault);

@@ -210,7 +210,7 @@ static void server_look(struct server *server, struct ending *ending)
 
 	watchdog_look(&server->watchdog, &server->notify, server->workers, server->n_workers, now);
 	switch (server->takeover ? takeover_turn(server->takeover, &server->sockets, &server->notify, now)
-	                         : TAKEOVER_NOTHING) {
+	    : TAKEOVER_NOTHING) {
 	case TAKEOVER_NOTHING: break;
 	case TAKEOVER_GIVEN: server_hand_over(server, ending); break;
 	case TAKEOVER_ASKS_RELOAD: server_reload(server, false); break;

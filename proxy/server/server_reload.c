@@ -70,8 +70,8 @@ static struct settings *reload_read(const struct server *server, struct reload_r
 		file = realpath(conf->file, NULL);
 	reload_report_end(report,
 	    !fresh                                ? RELOAD_REFUSED
-	        : report->n_waiting || fresh->kept ? RELOAD_PARTLY
-	                                           : RELOAD_TAKEN,
+	    : report->n_waiting || fresh->kept ? RELOAD_PARTLY
+	    : RELOAD_TAKEN,
 	    file);
 	if (!fresh)
 		conf_free(&conf);

@@ -61,7 +61,7 @@ bool socket_address_is_inet(const struct sockaddr_storage *address)
 static in_port_t *address_port(struct sockaddr_storage *address)
 {
 	return address->ss_family == AF_INET6 ? &((struct sockaddr_in6 *)(void *)address)->sin6_port
-	                                : &((struct sockaddr_in *)(void *)address)->sin_port;
+	    : &((struct sockaddr_in *)(void *)address)->sin_port;
 }
 
 bool socket_address_matches(const struct sockaddr_storage *wanted, const struct sockaddr_storage *there)

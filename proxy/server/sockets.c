@@ -247,7 +247,7 @@ static int group_bind(struct socket_group *group, size_t workers, mode_t mode)
 	group->bound = group->configured = true;
 	while (group->n < (path ? 1 : workers)) {
 		int fd = path ? unix_socket_bind(&group->file, SOCK_STREAM, un->sun_path, mode)
-		              : socket_bind_one(group, workers);
+		    : socket_bind_one(group, workers);
 
 		if (fd < 0) {
 			log_error("%s %s: %s", kinds[group->kind].name, socket_address_text(text, &group->address),

@@ -51,7 +51,7 @@ struct takeover *takeover_new(const char *path, struct takeover_former *former)
 	}
 	takeover->peer = -1;
 	takeover->fd = former->listening >= 0 ? former->listening
-	                               : unix_socket_bind(&takeover->file, SOCK_SEQPACKET, path, S_IRUSR | S_IWUSR);
+	    : unix_socket_bind(&takeover->file, SOCK_SEQPACKET, path, S_IRUSR | S_IWUSR);
 	if (takeover->fd < 0) {
 		log_error("takeover-socket %s: %s", path, strerror(errno));
 		takeover_free(&takeover);

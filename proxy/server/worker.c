@@ -185,12 +185,12 @@ static void worker_on_greeted(void *arg, int fd, const struct sockaddr *peer, so
 		worker_set_accepting(worker, true);
 }
 
-static void worker_on_emptied(void *arg, struct listener *l)
+static void worker_on_emptied(void *arg, struct listener *listener)
 {
 	struct worker *worker = arg;
 	size_t i = 0;
 
-	while (worker->listeners[i].listener != l)
+	while (worker->listeners[i].listener != listener)
 		i++;
 	worker_close_listener(worker, i);
 	worker_end_if_done(worker);

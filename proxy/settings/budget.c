@@ -10,28 +10,28 @@ enum {
 	BUDGET_BASE_BYTES = 8 << 20            /* the program and its libraries */
 };
 
-uint64_t budget_limit(const struct budget *b)
+uint64_t budget_limit(const struct budget *budget)
 {
-	return b->group < b->machine ? b->group : b->machine;
+	return budget->group < budget->machine ? budget->group : budget->machine;
 }
 
-size_t budget_cache_bytes(const struct budget *b)
+size_t budget_cache_bytes(const struct budget *budget)
 {
-	uint64_t share = budget_limit(b) / BUDGET_SHARE;
+	uint64_t share = budget_limit(budget) / BUDGET_SHARE;
 
-	if (b->cache_bytes)
-		return b->cache_bytes;
-	if (b->group >= b->machine && share > BUDGET_CACHE_MAX)
+	if (budget->cache_bytes)
+		return budget->cache_bytes;
+	if (budget->group >= budget->machine && share > BUDGET_CACHE_MAX)
 		share = BUDGET_CACHE_MAX;
 	if (share > SIZE_MAX / 2)
 		share = SIZE_MAX / 2;
 	return share < BUDGET_CACHE_MIN ? BUDGET_CACHE_MIN : (size_t)share;
 }
 
-uint64_t budget_sum(const struct budget *b)
+uint64_t budget_sum(const struct budget *budget)
 {
-	uint64_t cache = budget_cache_bytes(b);
+	uint64_t cache = budget_cache_bytes(budget);
 
-	return BUDGET_BASE_BYTES + (uint64_t)b->workers * BUDGET_WORKER_BYTES + cache + cache / 20 +
-	    (uint64_t)b->clients * BUDGET_CLIENT_BYTES;
+	return BUDGET_BASE_BYTES + (uint64_t)budget->workers * BUDGET_WORKER_BYTES + cache + cache / 20 +
+	    (uint64_t)budget->clients * BUDGET_CLIENT_BYTES;
 }

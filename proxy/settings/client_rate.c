@@ -26,32 +26,32 @@ struct client_rate {
 
 struct client_rate *client_rate_new(void)
 {
-	struct client_rate *r = calloc(1, sizeof *r);
+	struct client_rate *rate = calloc(1, sizeof *rate);
 
-	if (!r)
+	if (!rate)
 		return NULL;
-	atomic_init(&r->refs, 1);
+	atomic_init(&rate->refs, 1);
 	for (int i = 0; i < RATE_LOCKS; i++)
-		pthread_mutex_init(&r->locks[i], NULL);
-	return r;
+		pthread_mutex_init(&rate->locks[i], NULL);
+	return rate;
 }
 
-struct client_rate *client_rate_ref(struct client_rate *r)
+struct client_rate *client_rate_ref(struct client_rate *rate)
 {
-	atomic_fetch_add_explicit(&r->refs, 1, memory_order_relaxed);
-	return r;
+	atomic_fetch_add_explicit(&rate->refs, 1, memory_order_relaxed);
+	return rate;
 }
 
 void client_rate_unref(struct client_rate **rp)
 {
-	struct client_rate *r = *rp;
+	struct client_rate *rate = *rp;
 
 	*rp = NULL;
-	if (!r || atomic_fetch_sub_explicit(&r->refs, 1, memory_order_acq_rel) > 1)
+	if (!rate || atomic_fetch_sub_explicit(&rate->refs, 1, memory_order_acq_rel) > 1)
 		return;
 	for (int i = 0; i < RATE_LOCKS; i++)
-		pthread_mutex_destroy(&r->locks[i]);
-	free(r);
+		pthread_mutex_destroy(&rate->locks[i]);
+	free(rate);
 }
 
 static uint64_t client_hash(const struct ip *address)
@@ -69,11 +69,11 @@ static struct bucket *bucket_find(struct bucket set[RATE_WAYS], uint64_t client)
 {
 	struct bucket *least = set;
 
-	for (struct bucket *b = set; b < set + RATE_WAYS; b++) {
-		if (b->client == client)
-			return b;
-		if (b->empty_us < least->empty_us)
-			least = b;
+	for (struct bucket *bucket = set; bucket < set + RATE_WAYS; bucket++) {
+		if (bucket->client == client)
+			return bucket;
+		if (bucket->empty_us < least->empty_us)
+			least = bucket;
 	}
 	*least = (struct bucket){ client, 0 };
 	return least;
@@ -81,29 +81,29 @@ static struct bucket *bucket_find(struct bucket set[RATE_WAYS], uint64_t client)
 
 /* Fills the bucket by a request. Returns 0, or how long the client has to wait if the request finds no room. A level
  * above the brim is of a former, slower rate, and does not count. */
-static uint64_t bucket_fill(struct bucket *b, const struct client_rate_limit *limit, uint64_t now_us)
+static uint64_t bucket_fill(struct bucket *bucket, const struct client_rate_limit *limit, uint64_t now_us)
 {
 	uint64_t each_us = RATE_HOUR_US / limit->per_hour, brim_us = now_us + each_us * limit->burst;
 
-	if (b->empty_us < now_us)
-		b->empty_us = now_us;
-	if (b->empty_us > brim_us)
-		b->empty_us = brim_us;
-	if (b->empty_us + each_us > brim_us)
-		return b->empty_us + each_us - brim_us;
-	b->empty_us += each_us;
+	if (bucket->empty_us < now_us)
+		bucket->empty_us = now_us;
+	if (bucket->empty_us > brim_us)
+		bucket->empty_us = brim_us;
+	if (bucket->empty_us + each_us > brim_us)
+		return bucket->empty_us + each_us - brim_us;
+	bucket->empty_us += each_us;
 	return 0;
 }
 
-bool client_rate_ask(struct client_rate *r, const struct client_rate_limit *limit, const struct ip *client,
+bool client_rate_ask(struct client_rate *rate, const struct client_rate_limit *limit, const struct ip *client,
     uint64_t now_us, unsigned *wait_s)
 {
 	uint64_t hash = client_hash(client), wait_us;
 	size_t set = hash % RATE_SETS;
 
-	pthread_mutex_lock(&r->locks[set % RATE_LOCKS]);
-	wait_us = bucket_fill(bucket_find(r->sets[set], hash), limit, now_us);
-	pthread_mutex_unlock(&r->locks[set % RATE_LOCKS]);
+	pthread_mutex_lock(&rate->locks[set % RATE_LOCKS]);
+	wait_us = bucket_fill(bucket_find(rate->sets[set], hash), limit, now_us);
+	pthread_mutex_unlock(&rate->locks[set % RATE_LOCKS]);
 	*wait_s = (unsigned)((wait_us + RATE_SECOND_US - 1) / RATE_SECOND_US);
 	return !wait_us;
 }

@@ -60,18 +60,20 @@ static bool is_tunnel_port(uint16_t port)
 	return port == 443;
 }
 
-static bool port_matches(const struct conf_destination *d, uint16_t port, bool where_none)
+static bool port_matches(const struct conf_destination *served, uint16_t port, bool where_none)
 {
-	return d->port == DESTINATION_PORT_NONE ? where_none : d->port == DESTINATION_PORT_ANY || d->port == port;
+	return served->port == DESTINATION_PORT_NONE ? where_none
+	    : served->port == DESTINATION_PORT_ANY || served->port == port;
 }
 
 /* Whether a block in the list names the address with that port. where_none: whether a block without a port does so. */
 static bool block_listed(const struct conf_destination_list *list, const struct ip *ip, uint16_t port, bool where_none)
 {
 	for (size_t i = 0; i < list->count; i++) {
-		const struct conf_destination *d = &list->items[i];
+		const struct conf_destination *served = &list->items[i];
 
-		if (d->kind == DESTINATION_BLOCK && cidr_contains(&d->cidr, ip) && port_matches(d, port, where_none))
+		if (served->kind == DESTINATION_BLOCK && cidr_contains(&served->cidr, ip) &&
+		    port_matches(served, port, where_none))
 			return true;
 	}
 	return false;
@@ -100,23 +102,23 @@ static const char *tunnel_check_name(const struct conf_destination_list *tunnels
 	bool by_block = false;
 
 	for (size_t i = 0; i < tunnels->count; i++) {
-		const struct conf_destination *d = &tunnels->items[i];
+		const struct conf_destination *served = &tunnels->items[i];
 
-		if (!port_matches(d, pass->port, is_tunnel_port(pass->port)))
+		if (!port_matches(served, pass->port, is_tunnel_port(pass->port)))
 			continue;
-		pass->port_open |= conf_destination_names(d, host, len);
-		by_block |= d->kind == DESTINATION_BLOCK;
+		pass->port_open |= conf_destination_names(served, host, len);
+		by_block |= served->kind == DESTINATION_BLOCK;
 	}
 	return pass->port_open || by_block ? NULL : GUARD_TUNNEL;
 }
 
-const char *guard_check_name(const struct guard *g, const char *host, uint16_t port, struct guard_pass *pass)
+const char *guard_check_name(const struct guard *guard, const char *host, uint16_t port, struct guard_pass *pass)
 {
 	size_t len = strlen(host);
 	bool by_block = false;
 	struct ip ip;
 
-	*pass = (struct guard_pass){ .port = port, .port_open = !g->tunnels && is_web_port(port) };
+	*pass = (struct guard_pass){ .port = port, .port_open = !guard->tunnels && is_web_port(port) };
 	if (!ip_parse(host, len, &ip)) {
 		if (!is_plain_name(host, len))
 			return "not a host name";
@@ -125,35 +127,35 @@ const char *guard_check_name(const struct guard *g, const char *host, uint16_t p
 		if (host[len - 1] == '.')
 			len--;
 	}
-	for (size_t i = 0; i < g->deny->count; i++)
-		if (conf_destination_names(&g->deny->items[i], host, len) &&
-		    port_matches(&g->deny->items[i], port, true))
+	for (size_t i = 0; i < guard->deny->count; i++)
+		if (conf_destination_names(&guard->deny->items[i], host, len) &&
+		    port_matches(&guard->deny->items[i], port, true))
 			return GUARD_DENIED;
-	for (size_t i = 0; i < g->allow->count; i++) {
-		const struct conf_destination *d = &g->allow->items[i];
+	for (size_t i = 0; i < guard->allow->count; i++) {
+		const struct conf_destination *served = &guard->allow->items[i];
 
-		if (!port_matches(d, port, is_web_port(port)))
+		if (!port_matches(served, port, is_web_port(port)))
 			continue;
-		pass->port_open |= !g->tunnels && d->kind == DESTINATION_EVERY;
-		pass->addresses_open |= d->kind != DESTINATION_EVERY && conf_destination_names(d, host, len);
-		by_block |= d->kind == DESTINATION_BLOCK;
+		pass->port_open |= !guard->tunnels && served->kind == DESTINATION_EVERY;
+		pass->addresses_open |= served->kind != DESTINATION_EVERY && conf_destination_names(served, host, len);
+		by_block |= served->kind == DESTINATION_BLOCK;
 	}
-	if (g->tunnels)
-		return tunnel_check_name(g->tunnels, host, len, pass);
+	if (guard->tunnels)
+		return tunnel_check_name(guard->tunnels, host, len, pass);
 	return pass->port_open || pass->addresses_open || by_block ? NULL : GUARD_PORT;
 }
 
-static const char *check_ip(const struct guard *g, const struct guard_pass *pass, const struct ip *ip)
+static const char *check_ip(const struct guard *guard, const struct guard_pass *pass, const struct ip *ip)
 {
-	bool allowed = pass->addresses_open || block_listed(g->allow, ip, pass->port, is_web_port(pass->port));
+	bool allowed = pass->addresses_open || block_listed(guard->allow, ip, pass->port, is_web_port(pass->port));
 	const char *what;
 
-	if (block_listed(g->deny, ip, pass->port, true))
+	if (block_listed(guard->deny, ip, pass->port, true))
 		return GUARD_DENIED;
 	if (!allowed && (what = special_what(ip)))
 		return what;
-	if (g->tunnels)
-		return pass->port_open || block_listed(g->tunnels, ip, pass->port, is_tunnel_port(pass->port))
+	if (guard->tunnels)
+		return pass->port_open || block_listed(guard->tunnels, ip, pass->port, is_tunnel_port(pass->port))
 		    ? NULL
 		    : GUARD_TUNNEL;
 	return allowed || pass->port_open ? NULL : GUARD_PORT;
@@ -177,33 +179,34 @@ static struct ip embedded_ip(const struct ip *outer, const uint8_t at[4], uint8_
 }
 
 /* Checks an address and every address that it carries. */
-static const char *check_whole_ip(const struct guard *g, const struct guard_pass *pass, const struct ip *ip)
+static const char *check_whole_ip(const struct guard *guard, const struct guard_pass *pass, const struct ip *ip)
 {
 	static const uint8_t last[4] = { 12, 13, 14, 15 };
 	const char *why;
 	struct ip in;
 
-	if ((why = check_ip(g, pass, ip)))
+	if ((why = check_ip(guard, pass, ip)))
 		return why;
 	for (size_t i = 0; i < sizeof embedded / sizeof *embedded; i++) {
 		if (!cidr_contains(&embedded[i].block, ip))
 			continue;
 		in = embedded_ip(ip, embedded[i].at, embedded[i].flip);
-		if (!(embedded[i].maybe && !in.bytes[0]) && (why = check_ip(g, pass, &in)))
+		if (!(embedded[i].maybe && !in.bytes[0]) && (why = check_ip(guard, pass, &in)))
 			return why;
 	}
 	if (is_isatap(ip)) {
 		in = embedded_ip(ip, last, 0);
-		return check_ip(g, pass, &in);
+		return check_ip(guard, pass, &in);
 	}
 	return NULL;
 }
 
-const char *guard_check_address(const struct guard *g, const struct guard_pass *pass, const struct sockaddr *address)
+const char *guard_check_address(const struct guard *guard, const struct guard_pass *pass,
+    const struct sockaddr *address)
 {
 	struct ip ip;
 
-	return ip_from_sockaddr(address, &ip) ? check_whole_ip(g, pass, &ip) : "not an internet address";
+	return ip_from_sockaddr(address, &ip) ? check_whole_ip(guard, pass, &ip) : "not an internet address";
 }
 
 /* Whether the name means the loopback interface of the machine that looks it up (RFC 6761 section 6.3). */
@@ -214,16 +217,16 @@ static bool guard_is_localhost(const char *host, size_t len)
 	return conf_destination_names(&localhost, host, len - (len && host[len - 1] == '.'));
 }
 
-const char *guard_check_unresolved(const struct guard *g, const struct guard_pass *pass, const char *host)
+const char *guard_check_unresolved(const struct guard *guard, const struct guard_pass *pass, const char *host)
 {
 	size_t len = strlen(host);
 	struct ip ip;
 
 	if (ip_parse(host, len, &ip))
-		return check_whole_ip(g, pass, &ip);
+		return check_whole_ip(guard, pass, &ip);
 	if (!pass->addresses_open && guard_is_localhost(host, len))
 		return "loopback (RFC 6761 section 6.3)";
-	if (g->tunnels)
+	if (guard->tunnels)
 		return pass->port_open ? NULL : GUARD_TUNNEL;
 	return pass->addresses_open || pass->port_open ? NULL : GUARD_PORT;
 }

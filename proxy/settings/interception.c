@@ -23,14 +23,14 @@ static const char *const kept_options[] = { "intercept", "intercept-ca-cert", "i
 
 /* A name that stands for all that the destination means: if the authority may not sign for it, clients refuse some of
  * them at least. Nothing is ever below .invalid (RFC 6761 section 6.4). */
-static const char *sample_of(const struct conf_destination *d, char text[300])
+static const char *sample_of(const struct conf_destination *served, char text[300])
 {
-	if (d->kind == DESTINATION_EVERY)
+	if (served->kind == DESTINATION_EVERY)
 		return "utfeed.invalid";
-	if (d->kind == DESTINATION_BLOCK)
-		inet_ntop(d->cidr.ip.ipv6 ? AF_INET6 : AF_INET, d->cidr.ip.bytes, text, 300);
+	if (served->kind == DESTINATION_BLOCK)
+		inet_ntop(served->cidr.ip.ipv6 ? AF_INET6 : AF_INET, served->cidr.ip.bytes, text, 300);
 	else
-		snprintf(text, 300, "%s%.253s", d->kind == DESTINATION_BELOW ? "utfeed." : "", d->host);
+		snprintf(text, 300, "%s%.253s", served->kind == DESTINATION_BELOW ? "utfeed." : "", served->host);
 	return text;
 }
 
@@ -38,17 +38,17 @@ static const char *sample_of(const struct conf_destination *d, char text[300])
 static int check_names(const struct ca *ca, const struct conf *conf, struct ca_why *why)
 {
 	for (size_t i = 0; i < conf->intercept.count; i++) {
-		const struct conf_destination *d = &conf->intercept.items[i];
+		const struct conf_destination *served = &conf->intercept.items[i];
 		char sample[300], written[300];
-		const char *refusal = ca_refuses(ca, sample_of(d, sample));
+		const char *refusal = ca_refuses(ca, sample_of(served, sample));
 
 		if (!refusal)
 			continue;
-		if (d->kind == DESTINATION_BLOCK)
+		if (served->kind == DESTINATION_BLOCK)
 			snprintf(written, sizeof written, "%s", sample);
 		else
-			snprintf(written, sizeof written, "%s%.253s", d->kind == DESTINATION_BELOW ? "." : "",
-			    d->kind == DESTINATION_EVERY ? "*" : d->host);
+			snprintf(written, sizeof written, "%s%.253s", served->kind == DESTINATION_BELOW ? "." : "",
+			    served->kind == DESTINATION_EVERY ? "*" : served->host);
 		why->file = CA_FILE_NONE;
 		snprintf(why->text, sizeof why->text,
 		    "%.80s is not among the names that %.120s may sign for (%s); leave it out, or make another with "
@@ -63,26 +63,27 @@ static struct interception *interception_make(const struct conf *conf, struct ca
 {
 	const struct tls_settings tls = { .side = TLS_SERVER, .ca_file = "", .cert = "", .key = "",
 		.min = tls_set_version(conf->intercept_tls_min) };
-	struct interception *i = calloc(1, sizeof *i);
-	struct ca *ca = i ? ca_read(conf->intercept_ca_cert, conf->intercept_ca_key, why) : NULL;
+	struct interception *interception = calloc(1, sizeof *interception);
+	struct ca *ca = interception ? ca_read(conf->intercept_ca_cert, conf->intercept_ca_key, why) : NULL;
 	struct tls_why tls_why = { TLS_FILE_NONE, "out of memory" };
 
-	if (i && (!ca || check_names(ca, conf, why))) {
+	if (interception && (!ca || check_names(ca, conf, why))) {
 		ca_unref(&ca);
-		free(i);
+		free(interception);
 		return NULL;
 	}
-	if (i && (i->leaves = leaves_new(ca, INTERCEPTION_LEAVES_MAX)) && (i->tls = tls_context_new(&tls, &tls_why))) {
+	if (interception && (interception->leaves = leaves_new(ca, INTERCEPTION_LEAVES_MAX)) &&
+	    (interception->tls = tls_context_new(&tls, &tls_why))) {
 		ca_unref(&ca);
-		atomic_init(&i->refs, 1);
-		return i;
+		atomic_init(&interception->refs, 1);
+		return interception;
 	}
 	why->file = CA_FILE_NONE;
 	snprintf(why->text, sizeof why->text, "%s", tls_why.text);
-	if (i)
-		leaves_free(&i->leaves);
+	if (interception)
+		leaves_free(&interception->leaves);
 	ca_unref(&ca);
-	free(i);
+	free(interception);
 	return NULL;
 }
 
@@ -127,14 +128,14 @@ int interception_new(struct conf *conf, const struct interception_former *former
 
 void interception_unref(struct interception **ip)
 {
-	struct interception *i = *ip;
+	struct interception *interception = *ip;
 
 	*ip = NULL;
-	if (!i || atomic_fetch_sub_explicit(&i->refs, 1, memory_order_acq_rel) > 1)
+	if (!interception || atomic_fetch_sub_explicit(&interception->refs, 1, memory_order_acq_rel) > 1)
 		return;
-	leaves_free(&i->leaves);
-	tls_context_unref(&i->tls);
-	free(i);
+	leaves_free(&interception->leaves);
+	tls_context_unref(&interception->tls);
+	free(interception);
 }
 
 bool interception_wants(const struct conf *conf, const char *host)
@@ -146,10 +147,10 @@ bool interception_wants(const struct conf *conf, const char *host)
 	if (len && host[len - 1] == '.')
 		len--;
 	for (size_t i = 0; i < conf->intercept.count; i++) {
-		const struct conf_destination *d = &conf->intercept.items[i];
+		const struct conf_destination *served = &conf->intercept.items[i];
 
-		if (d->kind == DESTINATION_BLOCK ? numeric && cidr_contains(&d->cidr, &ip) :
-		        conf_destination_names(d, host, len))
+		if (served->kind == DESTINATION_BLOCK ? numeric && cidr_contains(&served->cidr, &ip) :
+		        conf_destination_names(served, host, len))
 			return true;
 	}
 	return false;

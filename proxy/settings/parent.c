@@ -6,16 +6,16 @@
 #include "conf/conf.h"
 #include "proxy/base/hash.h"
 
-static bool parent_is_listed(const struct conf_destination *d, const struct destination *to)
+static bool parent_is_listed(const struct conf_destination *served, const struct destination *to)
 {
 	size_t len = strlen(to->host);
 	struct ip ip;
 
-	if (d->port > 0 && d->port != to->port)
+	if (served->port > 0 && served->port != to->port)
 		return false;
-	if (d->kind == DESTINATION_BLOCK)
-		return ip_parse(to->host, len, &ip) && cidr_contains(&d->cidr, &ip);
-	return conf_destination_names(d, to->host, len - (len && to->host[len - 1] == '.'));
+	if (served->kind == DESTINATION_BLOCK)
+		return ip_parse(to->host, len, &ip) && cidr_contains(&served->cidr, &ip);
+	return conf_destination_names(served, to->host, len - (len && to->host[len - 1] == '.'));
 }
 
 const struct conf_parent *parent_choose(const struct parent_rules *rules, const struct destination *to)

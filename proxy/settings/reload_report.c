@@ -22,36 +22,36 @@ static const char *const levels[] = { [LOG_LEVEL_ERROR] = "error", [LOG_LEVEL_WA
 
 struct reload_report *reload_report_new(unsigned number, bool trial, int64_t at_ms)
 {
-	struct reload_report *r = calloc(1, sizeof *r);
+	struct reload_report *reload = calloc(1, sizeof *reload);
 
-	if (!r)
+	if (!reload)
 		return NULL;
-	atomic_init(&r->refs, 1);
-	r->number = number;
-	r->trial = trial;
-	r->at_ms = r->good_at_ms = at_ms;
-	return r;
+	atomic_init(&reload->refs, 1);
+	reload->number = number;
+	reload->trial = trial;
+	reload->at_ms = reload->good_at_ms = at_ms;
+	return reload;
 }
 
-struct reload_report *reload_report_ref(struct reload_report *r)
+struct reload_report *reload_report_ref(struct reload_report *reload)
 {
-	atomic_fetch_add_explicit(&r->refs, 1, memory_order_relaxed);
-	return r;
+	atomic_fetch_add_explicit(&reload->refs, 1, memory_order_relaxed);
+	return reload;
 }
 
 void reload_report_unref(struct reload_report **rp)
 {
-	struct reload_report *r = *rp;
+	struct reload_report *reload = *rp;
 
 	*rp = NULL;
-	if (!r || atomic_fetch_sub_explicit(&r->refs, 1, memory_order_acq_rel) > 1)
+	if (!reload || atomic_fetch_sub_explicit(&reload->refs, 1, memory_order_acq_rel) > 1)
 		return;
-	while (r->n_texts)
-		free(r->texts[--r->n_texts].text);
-	while (r->n_waiting)
-		free(r->waiting[--r->n_waiting]);
-	free(r->file);
-	free(r);
+	while (reload->n_texts)
+		free(reload->texts[--reload->n_texts].text);
+	while (reload->n_waiting)
+		free(reload->waiting[--reload->n_waiting]);
+	free(reload->file);
+	free(reload);
 }
 
 /* Makes it one line, because the name of a file may contain control characters. Returns it; NULL stays. */
@@ -63,30 +63,30 @@ static char *report_line(char *text)
 	return text;
 }
 
-void reload_report_say(struct reload_report *r, enum log_level level, const char *text)
+void reload_report_say(struct reload_report *reload, enum log_level level, const char *text)
 {
-	char *copy = r->n_texts < RELOAD_TEXTS_MAX ? report_line(strdup(text)) : NULL;
+	char *copy = reload->n_texts < RELOAD_TEXTS_MAX ? report_line(strdup(text)) : NULL;
 
 	if (copy)
-		r->texts[r->n_texts++] = (struct reload_text){ level, copy };
+		reload->texts[reload->n_texts++] = (struct reload_text){ level, copy };
 	else
-		r->left_out++;
+		reload->left_out++;
 }
 
-void reload_report_wait(struct reload_report *r, const char *place)
+void reload_report_wait(struct reload_report *reload, const char *place)
 {
-	char *copy = r->n_waiting < RELOAD_TEXTS_MAX ? report_line(strdup(place)) : NULL;
+	char *copy = reload->n_waiting < RELOAD_TEXTS_MAX ? report_line(strdup(place)) : NULL;
 
 	if (copy)
-		r->waiting[r->n_waiting++] = copy;
+		reload->waiting[reload->n_waiting++] = copy;
 }
 
-void reload_report_end(struct reload_report *r, enum reload_result result, char *file)
+void reload_report_end(struct reload_report *reload, enum reload_result result, char *file)
 {
-	r->result = result;
-	r->file = report_line(file);
+	reload->result = result;
+	reload->file = report_line(file);
 	if (result == RELOAD_TAKEN)
-		r->good_at_ms = r->at_ms;
+		reload->good_at_ms = reload->at_ms;
 }
 
 const char *reload_result_word(enum reload_result result)
@@ -110,64 +110,64 @@ const char *reload_level_word(enum log_level level)
 }
 
 /* The first error is the reason of a refusal. */
-static const char *report_reason(const struct reload_report *r)
+static const char *report_reason(const struct reload_report *reload)
 {
-	for (size_t i = 0; i < r->n_texts; i++)
-		if (r->result == RELOAD_REFUSED && r->texts[i].level == LOG_LEVEL_ERROR)
-			return r->texts[i].text;
+	for (size_t i = 0; i < reload->n_texts; i++)
+		if (reload->result == RELOAD_REFUSED && reload->texts[i].level == LOG_LEVEL_ERROR)
+			return reload->texts[i].text;
 	return NULL;
 }
 
-void reload_report_sentence(const struct reload_report *r, char *text, size_t cap)
+void reload_report_sentence(const struct reload_report *reload, char *text, size_t cap)
 {
-	const char *reason = report_reason(r);
-	int n = snprintf(text, cap, "%s", r->trial ? results[r->result].tried : results[r->result].done);
+	const char *reason = report_reason(reload);
+	int n = snprintf(text, cap, "%s", reload->trial ? results[reload->result].tried : results[reload->result].done);
 
 	if (reason && n < (int)cap)
 		n += snprintf(text + n, cap - (size_t)n, ": %s", reason);
-	if (r->n_waiting && n < (int)cap)
-		snprintf(text + n, cap - (size_t)n, "; %zu of the changed options need a restart", r->n_waiting);
+	if (reload->n_waiting && n < (int)cap)
+		snprintf(text + n, cap - (size_t)n, "; %zu of the changed options need a restart", reload->n_waiting);
 }
 
-void reload_report_lines(const struct reload_report *r, FILE *f)
+void reload_report_lines(const struct reload_report *reload, FILE *f)
 {
-	fprintf(f, "%s %s\n", results[r->result].word, r->file ? r->file : "");
-	for (size_t i = 0; i < r->n_texts; i++)
-		fprintf(f, "%s: %s\n", levels[r->texts[i].level], r->texts[i].text);
-	if (r->left_out)
-		fprintf(f, "%s: %zu more messages, not kept\n", levels[LOG_LEVEL_WARN], r->left_out);
+	fprintf(f, "%s %s\n", results[reload->result].word, reload->file ? reload->file : "");
+	for (size_t i = 0; i < reload->n_texts; i++)
+		fprintf(f, "%s: %s\n", levels[reload->texts[i].level], reload->texts[i].text);
+	if (reload->left_out)
+		fprintf(f, "%s: %zu more messages, not kept\n", levels[LOG_LEVEL_WARN], reload->left_out);
 }
 
-void reload_report_json(struct json *j, const char *key, const struct reload_report *r)
+void reload_report_json(struct json *j, const char *key, const struct reload_report *reload)
 {
-	if (!r->number) {
+	if (!reload->number) {
 		json_null(j, key);
 		return;
 	}
 	json_open(j, key);
-	json_number(j, "number", r->number);
-	json_number(j, "at", (uint64_t)(r->at_ms / 1000));
-	json_string(j, "result", results[r->result].word);
-	json_string(j, "file", r->file);
+	json_number(j, "number", reload->number);
+	json_number(j, "at", (uint64_t)(reload->at_ms / 1000));
+	json_string(j, "result", results[reload->result].word);
+	json_string(j, "file", reload->file);
 	json_open_list(j, "messages");
-	for (size_t i = 0; i < r->n_texts; i++) {
+	for (size_t i = 0; i < reload->n_texts; i++) {
 		json_open(j, NULL);
-		json_string(j, "level", levels[r->texts[i].level]);
-		json_string(j, "text", r->texts[i].text);
+		json_string(j, "level", levels[reload->texts[i].level]);
+		json_string(j, "text", reload->texts[i].text);
 		json_close(j);
 	}
 	json_close_list(j);
-	json_number(j, "messages_left_out", r->left_out);
+	json_number(j, "messages_left_out", reload->left_out);
 	json_open_list(j, "waits_for_restart");
-	for (size_t i = 0; i < r->n_waiting; i++)
-		json_string(j, NULL, r->waiting[i]);
+	for (size_t i = 0; i < reload->n_waiting; i++)
+		json_string(j, NULL, reload->waiting[i]);
 	json_close_list(j);
 	json_close(j);
 }
 
-void reload_report_stats(const struct reload_report *r, struct stats_gauges *to)
+void reload_report_stats(const struct reload_report *reload, struct stats_gauges *to)
 {
-	stats_tell(to, GAUGE_RELOAD_GOOD, r->result == RELOAD_TAKEN);
-	stats_tell(to, GAUGE_RELOAD_GOOD_AT, (uint64_t)(r->good_at_ms / 1000));
-	stats_tell(to, GAUGE_RELOAD_WAITING, r->n_waiting);
+	stats_tell(to, GAUGE_RELOAD_GOOD, reload->result == RELOAD_TAKEN);
+	stats_tell(to, GAUGE_RELOAD_GOOD_AT, (uint64_t)(reload->good_at_ms / 1000));
+	stats_tell(to, GAUGE_RELOAD_WAITING, reload->n_waiting);
 }

@@ -8,32 +8,32 @@
 struct route_counts *route_counts_new(const char *name, size_t workers)
 {
 	size_t bytes = sizeof(struct route_counts) + workers * sizeof(struct stats_of_route);
-	struct route_counts *c = aligned_alloc(alignof(struct route_counts), bytes);
+	struct route_counts *counts = aligned_alloc(alignof(struct route_counts), bytes);
 
-	if (!c)
+	if (!counts)
 		return NULL;
-	memset(c, 0, bytes);
-	atomic_init(&c->refs, 1);
-	c->n = workers;
-	if ((c->name = strdup(name)))
-		return c;
-	free(c);
+	memset(counts, 0, bytes);
+	atomic_init(&counts->refs, 1);
+	counts->n = workers;
+	if ((counts->name = strdup(name)))
+		return counts;
+	free(counts);
 	return NULL;
 }
 
-struct route_counts *route_counts_ref(struct route_counts *c)
+struct route_counts *route_counts_ref(struct route_counts *counts)
 {
-	atomic_fetch_add_explicit(&c->refs, 1, memory_order_relaxed);
-	return c;
+	atomic_fetch_add_explicit(&counts->refs, 1, memory_order_relaxed);
+	return counts;
 }
 
 void route_counts_unref(struct route_counts **cp)
 {
-	struct route_counts *c = *cp;
+	struct route_counts *counts = *cp;
 
 	*cp = NULL;
-	if (!c || atomic_fetch_sub_explicit(&c->refs, 1, memory_order_acq_rel) > 1)
+	if (!counts || atomic_fetch_sub_explicit(&counts->refs, 1, memory_order_acq_rel) > 1)
 		return;
-	free(c->name);
-	free(c);
+	free(counts->name);
+	free(counts);
 }

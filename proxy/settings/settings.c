@@ -34,9 +34,9 @@ static size_t settings_max_clients(const struct conf *conf)
 enum { SETTINGS_FORM = 2 };
 
 /* -1: out of memory. */
-static int hash_effects(const struct conf_route *r, enum conf_effect least, uint64_t *hash)
+static int hash_effects(const struct conf_route *route, enum conf_effect least, uint64_t *hash)
 {
-	char *text = conf_route_effects(r, least);
+	char *text = conf_route_effects(route, least);
 
 	if (!text)
 		return -1;
@@ -45,11 +45,12 @@ static int hash_effects(const struct conf_route *r, enum conf_effect least, uint
 	return 0;
 }
 
-static int route_settings(const struct conf_route *r, struct route_settings *to)
+static int route_settings(const struct conf_route *route, struct route_settings *to)
 {
-	if (hash_effects(r, EFFECT_BYTES, &to->encoding) || hash_effects(r, EFFECT_KEY, &to->identity))
+	if (hash_effects(route, EFFECT_BYTES, &to->encoding) || hash_effects(route, EFFECT_KEY, &to->identity))
 		return -1;
-	to->identity = hash_fold(hash_fold(to->identity, SETTINGS_FORM), hash_xx64(r->pattern, strlen(r->pattern)));
+	to->identity =
+	    hash_fold(hash_fold(to->identity, SETTINGS_FORM), hash_xx64(route->pattern, strlen(route->pattern)));
 	return 0;
 }
 
@@ -64,13 +65,13 @@ static struct route_counts *find_counts(const struct route_settings *all, size_t
 /* Makes the counts of conf's route number n; the routes before it have theirs. -1: out of memory. */
 static int make_counts(const struct conf *conf, struct route_settings *all, size_t n)
 {
-	const struct conf_route *r = conf_route_at(conf, n);
+	const struct conf_route *route = conf_route_at(conf, n);
 	struct route_counts *same;
 
-	if (!conf_where(conf, r, "name"))
+	if (!conf_where(conf, route, "name"))
 		return 0;
-	same = find_counts(all, n, r->name);
-	all[n].counts = same ? route_counts_ref(same) : route_counts_new(r->name, (size_t)conf->workers);
+	same = find_counts(all, n, route->name);
+	all[n].counts = same ? route_counts_ref(same) : route_counts_new(route->name, (size_t)conf->workers);
 	return all[n].counts ? 0 : -1;
 }
 
@@ -97,25 +98,25 @@ static struct route_settings *all_route_settings(const struct conf *conf)
 	return NULL;
 }
 
-static struct route_settings *settings_of(const struct settings *s, const struct conf_route *r)
+static struct route_settings *settings_of(const struct settings *settings, const struct conf_route *route)
 {
-	return &s->routes[conf_route_number(s->conf, r)];
+	return &settings->routes[conf_route_number(settings->conf, route)];
 }
 
 /* The former settings may have borrowed the route themselves. Then the owner lends it again, so that a reload keeps
  * only settings that own something of it. */
-static void inherit_route(struct settings *s, const struct conf_route *r, struct settings *former)
+static void inherit_route(struct settings *settings, const struct conf_route *route, struct settings *former)
 {
-	const struct conf_route *was = conf_route_former(former->conf, s->conf, r);
+	const struct conf_route *was = conf_route_former(former->conf, settings->conf, route);
 	struct settings *lender = was ? settings_of(former, was)->lender : NULL;
 
-	if (r->lent)
-		settings_of(s, r)->lender = settings_ref(lender ? lender : former);
+	if (route->lent)
+		settings_of(settings, route)->lender = settings_ref(lender ? lender : former);
 }
 
-static void inherit_counts(struct settings *s, const struct settings *former, size_t route)
+static void inherit_counts(struct settings *settings, const struct settings *former, size_t route)
 {
-	struct route_counts **counts = &s->routes[route].counts;
+	struct route_counts **counts = &settings->routes[route].counts;
 	struct route_counts *old =
 	    *counts ? find_counts(former->routes, former->conf->routes.count, (*counts)->name) : NULL;
 
@@ -125,20 +126,20 @@ static void inherit_counts(struct settings *s, const struct settings *former, si
 	*counts = route_counts_ref(old);
 }
 
-static void settings_inherit(struct settings *s, struct settings *former)
+static void settings_inherit(struct settings *settings, struct settings *former)
 {
-	for (size_t i = 0; i < conf_route_count(s->conf); i++) {
-		inherit_route(s, conf_route_at(s->conf, i), former);
-		inherit_counts(s, former, i);
+	for (size_t i = 0; i < conf_route_count(settings->conf); i++) {
+		inherit_route(settings, conf_route_at(settings->conf, i), former);
+		inherit_counts(settings, former, i);
 	}
-	if (!s->client_rate || !former->client_rate)
+	if (!settings->client_rate || !former->client_rate)
 		return;
-	client_rate_unref(&s->client_rate);
-	s->client_rate = client_rate_ref(former->client_rate);
+	client_rate_unref(&settings->client_rate);
+	settings->client_rate = client_rate_ref(former->client_rate);
 }
 
 /* Makes what is made of the configuration. -1: logged. */
-static int settings_make(struct settings *s, struct settings *former)
+static int settings_make(struct settings *settings, struct settings *former)
 {
 	const struct tls_former *before = former ? &(struct tls_former){ former->conf, former->tls } : NULL;
 
@@ -146,106 +147,107 @@ static int settings_make(struct settings *s, struct settings *former)
 	    ? (struct interception_former){ former->conf, former->interception }
 	    : (struct interception_former){ 0 };
 
-	if (origin_fields_check(s->conf) ||
-	    !(s->tls = tls_set_new(s->conf, before, &s->kept)) ||
-	    interception_new(s->conf, former ? &opened : NULL, &s->interception, &s->kept))
+	if (origin_fields_check(settings->conf) ||
+	    !(settings->tls = tls_set_new(settings->conf, before, &settings->kept)) ||
+	    interception_new(settings->conf, former ? &opened : NULL, &settings->interception, &settings->kept))
 		return -1;
-	if (!(s->routes = all_route_settings(s->conf)) ||
-	    (s->conf->client_rate && !(s->client_rate = client_rate_new()))) {
+	if (!(settings->routes = all_route_settings(settings->conf)) ||
+	    (settings->conf->client_rate && !(settings->client_rate = client_rate_new()))) {
 		log_error("out of memory");
 		return -1;
 	}
 	if (former)
-		settings_inherit(s, former);
+		settings_inherit(settings, former);
 	return 0;
 }
 
-static void settings_free(struct settings *s)
+static void settings_free(struct settings *settings)
 {
-	tls_set_free(&s->tls);
-	interception_unref(&s->interception);
-	free_route_settings(s->routes, s->conf);
-	client_rate_unref(&s->client_rate);
-	free(s);
+	tls_set_free(&settings->tls);
+	interception_unref(&settings->interception);
+	free_route_settings(settings->routes, settings->conf);
+	client_rate_unref(&settings->client_rate);
+	free(settings);
 }
 
 struct settings *settings_new(struct conf *conf, unsigned generation, struct settings *former)
 {
-	struct settings *s = calloc(1, sizeof *s);
+	struct settings *settings = calloc(1, sizeof *settings);
 
-	if (!s) {
+	if (!settings) {
 		log_error("out of memory");
 		return NULL;
 	}
-	s->conf = conf;
-	if (settings_make(s, former)) {
-		settings_free(s);
+	settings->conf = conf;
+	if (settings_make(settings, former)) {
+		settings_free(settings);
 		return NULL;
 	}
-	if (s->kept)
-		log_warn("reload: %zu of the routes and listeners above stay as they were; all else is new", s->kept);
-	atomic_init(&s->refs, 1);
-	atomic_init(&s->awaited, 0);
-	s->generation = generation;
-	s->max_clients = settings_max_clients(conf);
-	s->guard = (struct guard){ &conf->allow, &conf->deny, NULL };
-	s->tunnel_guard = (struct guard){ &conf->allow, &conf->deny, &conf->connect_allow };
-	return s;
+	if (settings->kept)
+		log_warn("reload: %zu of the routes and listeners above stay as they were; all else is new",
+		    settings->kept);
+	atomic_init(&settings->refs, 1);
+	atomic_init(&settings->awaited, 0);
+	settings->generation = generation;
+	settings->max_clients = settings_max_clients(conf);
+	settings->guard = (struct guard){ &conf->allow, &conf->deny, NULL };
+	settings->tunnel_guard = (struct guard){ &conf->allow, &conf->deny, &conf->connect_allow };
+	return settings;
 }
 
-struct route_counts *settings_counts(const struct settings *s, const struct conf_route *r)
+struct route_counts *settings_counts(const struct settings *settings, const struct conf_route *route)
 {
-	return settings_of(s, r)->counts;
+	return settings_of(settings, route)->counts;
 }
 
-const struct route_counts *settings_route_counts(const struct settings *s, size_t i)
+const struct route_counts *settings_route_counts(const struct settings *settings, size_t i)
 {
-	const struct route_counts *c = s->routes[i].counts;
+	const struct route_counts *counts = settings->routes[i].counts;
 
-	return c && find_counts(s->routes, i, c->name) == NULL ? c : NULL;
+	return counts && find_counts(settings->routes, i, counts->name) == NULL ? counts : NULL;
 }
 
-void settings_print_counts(const struct settings *s, FILE *f)
+void settings_print_counts(const struct settings *settings, FILE *f)
 {
-	for (size_t i = 0; i < s->conf->routes.count; i++) {
-		const struct route_counts *c = settings_route_counts(s, i);
+	for (size_t i = 0; i < settings->conf->routes.count; i++) {
+		const struct route_counts *counts = settings_route_counts(settings, i);
 
-		if (c)
-			stats_print_route(f, c->name, c->of, c->n);
+		if (counts)
+			stats_print_route(f, counts->name, counts->of, counts->n);
 	}
 }
 
-uint64_t settings_identity(const struct settings *s, const struct conf_route *r)
+uint64_t settings_identity(const struct settings *settings, const struct conf_route *route)
 {
-	return settings_of(s, r)->identity;
+	return settings_of(settings, route)->identity;
 }
 
-uint64_t settings_encoding(const struct settings *s, const struct conf_route *r, enum policy policy)
+uint64_t settings_encoding(const struct settings *settings, const struct conf_route *route, enum policy policy)
 {
-	return hash_fold(settings_of(s, r)->encoding, policy);
+	return hash_fold(settings_of(settings, route)->encoding, policy);
 }
 
-struct settings *settings_ref(struct settings *s)
+struct settings *settings_ref(struct settings *settings)
 {
-	atomic_fetch_add_explicit(&s->refs, 1, memory_order_relaxed);
-	return s;
+	atomic_fetch_add_explicit(&settings->refs, 1, memory_order_relaxed);
+	return settings;
 }
 
 void settings_unref(struct settings **sp)
 {
-	struct settings *s = *sp;
+	struct settings *settings = *sp;
 	struct conf *conf;
 
 	*sp = NULL;
-	if (!s || atomic_fetch_sub_explicit(&s->refs, 1, memory_order_acq_rel) > 1)
+	if (!settings || atomic_fetch_sub_explicit(&settings->refs, 1, memory_order_acq_rel) > 1)
 		return;
-	conf = s->conf;
-	settings_free(s);
+	conf = settings->conf;
+	settings_free(settings);
 	conf_free(&conf);
 }
 
-void settings_taken(struct settings *s)
+void settings_taken(struct settings *settings)
 {
-	if (atomic_fetch_sub(&s->awaited, 1) == 1)
+	if (atomic_fetch_sub(&settings->awaited, 1) == 1)
 		log_info("reload: the configuration and its certificates were read again");
 }

@@ -85,10 +85,11 @@ static void warn_of_dates(struct tls_context *context, const struct conf *conf, 
 }
 
 /* Makes a context. Files that the configuration names are read now, so that faults in them can be reported. */
-static struct tls_context *context_make(const struct tls_settings *s, struct tls_why *why)
+static struct tls_context *context_make(const struct tls_settings *settings, struct tls_why *why)
 {
 	*why = (struct tls_why){ TLS_FILE_NONE, "out of memory" };
-	return *s->ca_file || *s->cert ? tls_context_new(s, why) : tls_context_new_later(s->verify);
+	return *settings->ca_file || *settings->cert ? tls_context_new(settings, why)
+	    : tls_context_new_later(settings->verify);
 }
 
 /* A member with the same settings has read the same files. */
@@ -103,85 +104,87 @@ static struct tls_context *set_share(const struct tls_set *set, const struct con
 }
 
 /* The listeners of a door stay as they were. */
-static int keep_door(struct tls_making *m, enum tls_door door, const struct tls_why *why)
+static int keep_door(struct tls_making *making, enum tls_door door, const struct tls_why *why)
 {
-	struct tls_context *former = m->former ? tls_set_door(m->former->set, door) : NULL;
+	struct tls_context *former = making->former ? tls_set_door(making->former->set, door) : NULL;
 	const char *const *options = door_options[door];
 	char so[80] = "";
 
-	if (m->former)
+	if (making->former)
 		snprintf(so, sizeof so, "; %s stays %s", options[TLS_FILE_NONE],
 		    former ? "with its former certificate" : "as it was, without a certificate");
-	log_file(LOG_LEVEL_ERROR, m->conf, NULL, options, why, so);
-	if (!m->former || conf_keep(m->conf, m->former->conf, options[TLS_FILE_CERT]) != 0 ||
-	    conf_keep(m->conf, m->former->conf, options[TLS_FILE_KEY]) != 0)
+	log_file(LOG_LEVEL_ERROR, making->conf, NULL, options, why, so);
+	if (!making->former || conf_keep(making->conf, making->former->conf, options[TLS_FILE_CERT]) != 0 ||
+	    conf_keep(making->conf, making->former->conf, options[TLS_FILE_KEY]) != 0)
 		return -1;
-	if ((m->set->doors[door] = former))
+	if ((making->set->doors[door] = former))
 		tls_context_ref(former);
-	m->kept++;
+	making->kept++;
 	return 0;
 }
 
 /* The admin listener speaks TLS where it has a certificate; of clients' listeners those of tls-listen do, which need
  * one. */
-static int set_door(struct tls_making *m, enum tls_door door)
+static int set_door(struct tls_making *making, enum tls_door door)
 {
-	const struct tls_settings settings = files_of_door(m->conf, door);
+	const struct tls_settings settings = files_of_door(making->conf, door);
 	struct tls_why why = { TLS_FILE_NONE, "needs tls-listen-cert, a PEM file" };
-	struct tls_context **context = &m->set->doors[door];
+	struct tls_context **context = &making->set->doors[door];
 	int failed = 0;
 
 	/* A service manager may give a socket for TLS that the configuration does not name. */
-	if (!*settings.cert && (door != TLS_DOOR_CLIENTS || !m->conf->tls_listen.count))
+	if (!*settings.cert && (door != TLS_DOOR_CLIENTS || !making->conf->tls_listen.count))
 		return 0;
 	if (!*settings.cert || !(*context = context_make(&settings, &why)))
-		failed = keep_door(m, door, &why);
+		failed = keep_door(making, door, &why);
 	if (*context)
-		warn_of_dates(*context, m->conf, NULL, door_options[door], files_of_door(m->conf, door).cert);
+		warn_of_dates(*context, making->conf, NULL, door_options[door], files_of_door(making->conf, door).cert);
 	return failed;
 }
 
 /* The route stays as it was, or away. -1: at start. */
-static int keep_route(struct tls_making *m, struct conf_route *route, struct member *member, const struct tls_why *why)
+static int keep_route(struct tls_making *making, struct conf_route *route, struct member *member,
+    const struct tls_why *why)
 {
-	const struct conf_route *former = m->former ? conf_route_former(m->former->conf, m->conf, route) : NULL;
+	const struct conf_route *former =
+	    making->former ? conf_route_former(making->former->conf, making->conf, route) : NULL;
 	char so[160] = "";
 
 	if (former && !*route->pattern)
 		snprintf(so, sizeof so, "; for the %s it stays as it was",
-		    route == &m->conf->by_url ? "gateway" : "forward proxy");
-	else if (m->former)
+		    route == &making->conf->by_url ? "gateway" : "forward proxy");
+	else if (making->former)
 		snprintf(so, sizeof so, "; route %.100s %s", route->pattern,
 		    former ? "stays as it was" : "is left out");
-	log_file(LOG_LEVEL_ERROR, m->conf, route, route_options, why, so);
-	if (!m->former)
+	log_file(LOG_LEVEL_ERROR, making->conf, route, route_options, why, so);
+	if (!making->former)
 		return -1;
-	m->kept++;
+	making->kept++;
 	if (!former) {
-		conf_route_drop(m->conf, route);
+		conf_route_drop(making->conf, route);
 		return 0;
 	}
 	conf_route_keep(route, former);
-	*member = (struct member){ route, tls_set_origin(m->former->set, former), true };
+	*member = (struct member){ route, tls_set_origin(making->former->set, former), true };
 	tls_context_ref(member->context);
-	m->set->n++;
+	making->set->n++;
 	return 0;
 }
 
-static int set_route(struct tls_making *m, struct conf_route *route)
+static int set_route(struct tls_making *making, struct conf_route *route)
 {
 	const struct tls_settings settings = files_of(route);
-	struct member *member = &m->set->members[m->set->n];
-	struct tls_context *context = set_share(m->set, route);
+	struct member *member = &making->set->members[making->set->n];
+	struct tls_context *context = set_share(making->set, route);
 	bool shared = context;
 	struct tls_why why;
 
 	if (!context && !(context = context_make(&settings, &why)))
-		return keep_route(m, route, member, &why);
+		return keep_route(making, route, member, &why);
 	*member = (struct member){ route, context, false };
-	m->set->n++;
+	making->set->n++;
 	if (!shared)
-		warn_of_dates(context, m->conf, route, route_options, settings.cert);
+		warn_of_dates(context, making->conf, route, route_options, settings.cert);
 	if (!route->tls_verify)
 		log_warn("route %s: tls-verify is off: whoever is in between can read and change what is fetched",
 		    route->name);
@@ -189,19 +192,19 @@ static int set_route(struct tls_making *m, struct conf_route *route)
 }
 
 /* At start all failures are logged. */
-static void set_all(struct tls_making *m)
+static void set_all(struct tls_making *making)
 {
-	struct conf_route_list *routes = &m->conf->routes;
+	struct conf_route_list *routes = &making->conf->routes;
 	size_t i = 0;
 
 	for (enum tls_door door = 0; door < TLS_DOORS; door++)
-		m->failed |= set_door(m, door) != 0;
-	m->failed |= set_route(m, &m->conf->direct) != 0;
-	m->failed |= set_route(m, &m->conf->by_url) != 0;
+		making->failed |= set_door(making, door) != 0;
+	making->failed |= set_route(making, &making->conf->direct) != 0;
+	making->failed |= set_route(making, &making->conf->by_url) != 0;
 	while (i < routes->count) {
 		size_t count = routes->count;
 
-		m->failed |= set_route(m, &routes->items[i]) != 0;
+		making->failed |= set_route(making, &routes->items[i]) != 0;
 		i += routes->count == count;   /* else the route was taken out, and the next one stands there */
 	}
 }

@@ -53,10 +53,10 @@ void eviction_restore(struct eviction *, struct eviction_node *);
  * then one of them goes nevertheless. */
 struct eviction_node *eviction_victim(struct eviction *, size_t bytes);
 
-static inline void eviction_hit(struct eviction_node *n)
+static inline void eviction_hit(struct eviction_node *node)
 {
-	if (n->hits < EVICTION_HITS_MAX)
-		n->hits++;
+	if (node->hits < EVICTION_HITS_MAX)
+		node->hits++;
 }
 
 #endif

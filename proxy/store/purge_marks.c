@@ -80,7 +80,7 @@ static void marks_merge(struct purge_marks *marks, struct purge_mark *new)
 		bool alike = marks->at[i].soft == new->soft, best_alike = marks->at[best].soft == new->soft;
 
 		if (alike != best_alike ? alike
-		                        : shared_prefix(&marks->at[i], new) > shared_prefix(&marks->at[best], new))
+		    : shared_prefix(&marks->at[i], new) > shared_prefix(&marks->at[best], new))
 			best = i;
 	}
 	mark_widen(new, &marks->at[best]);

@@ -55,9 +55,9 @@ struct store_ops {
 	const char *name;
 	/* FOUND: *entry is one reference. WAIT: w->loop will call w->got(), never before get() returns. */
 	enum store_result (*get)(struct store *, const char *key, size_t len, struct entry **entry,
-	    struct store_wait *w);
+	    struct store_wait *);
 	/* After this call got() will not be called. */
-	void (*cancel)(struct store *, struct store_wait *w);
+	void (*cancel)(struct store *, struct store_wait *);
 	/* Replaces the stored entry of the same key, which is removed even where the new one cannot be stored. The
 	 * store takes a reference of its own. */
 	void (*put)(struct store *, struct entry *);
@@ -68,7 +68,7 @@ struct store_ops {
 	/* True: w->loop calls w->got() once every earlier removal is as permanent as the store itself, or is owed.
 	 * Every process that has the store open knows the purges among them by then. False: all of them are done
 	 * already. Lookups of this process do not find an entry whose removal is owed. */
-	bool (*settle)(struct store *, struct store_wait *w);
+	bool (*settle)(struct store *, struct store_wait *);
 	/* purged(arg, mark) is called for each purge by another process from now on, on any thread, before store.known
 	 * counts it; with mark NULL after the last one of several that came together. NULL: no other process can have
 	 * the store. purged NULL: never again, once this returns. */

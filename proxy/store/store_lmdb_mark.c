@@ -71,7 +71,7 @@ static const char *mark_fault(const struct lmdb_file *file)
 	if (mark_is(file, MARK_CLOSED) || (mark_is(file, own) && (known || !file->alone)))
 		return NULL;
 	return mark_is(file, MARK_DAMAGED) ? "it was found damaged, or crashed utfeed"
-	                                : "it was open when the machine went down";
+	    : "it was open when the machine went down";
 }
 
 static int mark_write(const struct lmdb_file *file, const char *text)

@@ -66,9 +66,9 @@ struct store_redis {
 	struct ssl_st *ssl;                    /* of the present connection */
 };
 
-static inline struct store_redis *redis_of(struct store_thread *t)
+static inline struct store_redis *redis_of(struct store_thread *thread)
 {
-	return (struct store_redis *)(void *)t;
+	return (struct store_redis *)(void *)thread;
 }
 
 /* Operations on their way. */

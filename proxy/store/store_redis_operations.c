@@ -197,7 +197,7 @@ static void redis_purge(struct store_redis *redis, struct store_op *op)
 	redis_name_free(&n);
 }
 
-static void redis_settle(struct store_redis *r, struct store_op *op);
+static void redis_settle(struct store_redis *redis, struct store_op *op);
 
 /* The server answers in order, so all operations before this one are done, but for removals that are tried again by
  * UNLINK: for those the settlement asks once more. */

@@ -359,7 +359,7 @@ static void closed(void)
 	for (size_t from = CL_IDLE; from <= CL_CLOSED; from++)
 		for (size_t to = CL_IDLE; to <= CL_CLOSED; to++) {
 			bool legal = strstr(world_follow[from], world_names[to]);
-			struct client c = { .state = from, .x = &some, .tunnel = to == CL_TUNNEL ? (struct tunnel *)&c : NULL };
+			struct client c = { .state = from, .exchange = &some, .tunnel = to == CL_TUNNEL ? (struct tunnel *)&c : NULL };
 
 			UNIT_ROW(may_enter(c, to) == legal, "%s to %s", world_names[from], world_names[to]);
 			UNIT_ROW(legal || !(world_walked[from] >> to & 1), "%s to %s was seen", world_names[from], world_names[to]);
@@ -373,13 +373,13 @@ static void combinations(void)
 	struct client c;
 	const struct { const char *rule; struct client c; enum client_state to; } cases[] = {
 		{ "a head without an exchange", { .state = CL_IDLE }, CL_HEAD },
-		{ "listed as idle while a request comes", { .state = CL_IDLE, .x = &some, .listed = true }, CL_HEAD },
-		{ "a body that waits before its request is answered", { .state = CL_HEAD, .x = &starved }, CL_CONNECT },
-		{ "a tunnel without one", { .state = CL_CONNECT, .x = &some }, CL_TUNNEL },
-		{ "an answer beside a tunnel", { .state = CL_CONNECT, .x = &some, .tunnel = (struct tunnel *)&c }, CL_WAIT },
+		{ "listed as idle while a request comes", { .state = CL_IDLE, .exchange = &some, .listed = true }, CL_HEAD },
+		{ "a body that waits before its request is answered", { .state = CL_HEAD, .exchange = &starved }, CL_CONNECT },
+		{ "a tunnel without one", { .state = CL_CONNECT, .exchange = &some }, CL_TUNNEL },
+		{ "an answer beside a tunnel", { .state = CL_CONNECT, .exchange = &some, .tunnel = (struct tunnel *)&c }, CL_WAIT },
 		{ "a tunnel while the connection is being opened",
-			{ .state = CL_CONNECT, .x = &some, .tunnel = (struct tunnel *)&c, .opening = (void *)&c }, CL_TUNNEL },
-		{ "blocked, and closed", { .state = CL_SEND, .x = &some, .blocked = true }, CL_CLOSED },
+			{ .state = CL_CONNECT, .exchange = &some, .tunnel = (struct tunnel *)&c, .opening = (void *)&c }, CL_TUNNEL },
+		{ "blocked, and closed", { .state = CL_SEND, .exchange = &some, .blocked = true }, CL_CLOSED },
 		{ "listed, and closed", { .state = CL_IDLE, .listed = true }, CL_CLOSED },
 	};
 
