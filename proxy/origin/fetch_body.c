@@ -125,9 +125,10 @@ void fetch_go_on(struct fetch *f)
 static bool fetch_is_reusable(struct fetch *f, size_t left)
 {
 	ssize_t more = left ? (ssize_t)left : CONN_AGAIN;
+	char byte;                     /* not in the loop's scratch, which holds the body's last piece */
 
 	if (!left && f->hooks.done && object_is_retained(f->object) && !conn_is_quiet(f->conn))
-		more = conn_read(f->conn, loop_scratch(fetch_loop(f)), 1);
+		more = conn_read(f->conn, &byte, 1);
 	if (more > 0) {
 		f->hooks.done = NULL;
 		transform_leave_end(f->transform);

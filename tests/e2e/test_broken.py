@@ -64,6 +64,18 @@ def test_over_long(proxy, origin, behind, framing, apart):
     assert second.response().body == b"good" and was_hit(proxy.get("/f"))
 
 
+def test_over_long_by_a_byte_behind_a_whole_read(proxy, origin):
+    """The read that looks behind the end changes nothing of the last piece, which may not have gone on yet."""
+    body = bytes(random.Random(1).randrange(97, 123) for _ in range(64 * 1024))    # what utfeed reads at a time
+    client = proxy.client().ask("/f")
+    upstream = origin.receive()
+    whole = message("200 OK", FRESH, "Content-Type: text/plain", f"Content-Length: {len(body)}", body=body + b"!")
+    upstream.send(whole[:-len(body) - 1])
+    upstream.drained()
+    upstream.send(whole[-len(body) - 1:])
+    assert client.response().body == body
+
+
 # ---- mixed ----
 
 def a_body(dice):
