@@ -6,12 +6,22 @@
 #include "proxy/http/conditional.h"
 #include "proxy/http/max_forwards.h"
 
+/* Whether it has such a field that the origin may get. */
+static bool request_may_send(const struct http_msg *m, enum header_id id)
+{
+	bool sends = false;
+
+	for (uint32_t i = 0; http_msg_has(m, id) && i < m->n_fields; i++)
+		sends |= m->fields[i].id == id && !m->fields[i].hop;
+	return sends;
+}
+
 void request_read(struct request *request, const struct http_msg *m)
 {
 	request->msg = m;
 	request->method = m->method;
-	request->authorization = http_msg_has(m, H_AUTHORIZATION);
-	request->cookies = http_msg_has(m, H_COOKIE);
+	request->authorization = request_may_send(m, H_AUTHORIZATION);
+	request->cookies = request_may_send(m, H_COOKIE);
 	request->conditional = conditional_asked(m);
 	request->ranged = http_msg_has(m, H_RANGE);
 	cache_control_request(&request->says, m);

@@ -12,7 +12,7 @@ struct request {
 	 * (conditional.h). */
 	const struct http_msg *msg;
 	enum http_method method;
-	bool authorization, cookies;   /* the request has Authorization, Cookie */
+	bool authorization, cookies;   /* the request has Authorization, Cookie, and Connection does not name it */
 	bool conditional;              /* the request has a precondition (RFC 9110 section 13) */
 	bool ranged;                   /* the request has a Range */
 	struct cache_control says;     /* Cache-Control and Pragma; freshness_request() tells what of them counts */

@@ -310,6 +310,16 @@ def test_what_a_clients_credentials_meet_pauses_nobody_without_any(timed, origin
     is_paused(proxy.get("/i"), 429)
 
 
+@pytest.mark.parametrize("field", ["Authorization: Basic eDp5", "Cookie: a=1"])
+def test_credentials_that_stay_here_are_none(timed, origin, site, field):
+    """Connection names them, so that the origin does not get them: the request is as any without."""
+    own = field.split(":")[0]
+    proxy = timed(None, "--route", f"/={origin.url} authorization=on cookies=on")
+    site["*"] = lambda request: says("500 X") if own in request else GOOD
+    assert proxy.get("/f", field).status == 500
+    assert proxy.get("/f", field, f"Connection: {own}").body == SMALL_OUT and site.count() == 2
+
+
 @pytest.mark.parametrize("options", [["--route", "/={url} normalise=off"], ["--route", "/={url} pause=off"], ["--route", "/={url}", "--pause", "off"]],
                          ids=["not normalised", "off for the route", "off for all"])
 @pytest.mark.parametrize("reply", [says("500 X"), says(BUSY, "Retry-After: 100", "Cache-Control: max-age=600")], ids=["500", "429"])
