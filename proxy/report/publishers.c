@@ -232,7 +232,7 @@ void publishers_sort(struct publishers *publishers)
 
 bool publisher_feed_is_bad(const struct publisher_feed *feed)
 {
-	uint64_t expected = strcmp(feed->charset, "utf-8");
+	uint64_t expected = strcmp(feed->charset, "utf-8") != 0;
 
 	return feed->mislabelled || feed->repairs > expected || feed->malformed || feed->errors || feed->kept_since;
 }

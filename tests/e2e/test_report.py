@@ -52,6 +52,14 @@ def test_publishers_by_what_is_wrong():
     assert found["publishers"][2]["malformed"] == 7 and found["publishers"][3]["errors"] == 2
 
 
+@pytest.mark.parametrize("charset, expected", [("utf-8", 0), ("us-ascii", 1), ("gb18030", 1), ("windows-1251", 1), ("x-mac-cyrillic", 1)])
+def test_one_repair_is_the_declaration_that_no_longer_fits(charset, expected):
+    """A feed in another charset than UTF-8 is right with that one, and has to be mended with two."""
+    for repairs in range(4):
+        found = report(line("/https://a.test/1", charset, repairs=repairs))
+        assert len(found["publishers"]) == (repairs > expected), repairs
+
+
 def test_a_table():
     text = run("report", body=LOG)[0].decode("ascii").splitlines()
     assert text[0].split() == ["mislabelled", "feeds", "repairs", "malformed", "errors", "requests", "publisher"]
