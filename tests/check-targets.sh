@@ -15,7 +15,7 @@ trap 'rm -f "$switches"' EXIT
 
 # said PATTERN: what the papers say of that pattern, each once
 said() { (cd "$source" && cat $papers) | grep -oE "$1" | sort -u; }
-named() { said '(^ *|[$`(:,&] *)make [a-z][a-z0-9-]*' | sed 's/.*make //' | sort -u; }
+named() { said '(^ *|[$`(:,&] *)make [a-z][a-z0-9_/-]*' | sed 's/.*make //' | sort -u; }
 
 good() { passed=$((passed + 1)); }
 bad() {
@@ -101,7 +101,9 @@ run) run_rows ;;
 place) built_in_place && run_rows ;;
 *)
 	for name in $(named); do
-		if ! grep -qE "^([^#:=]* )?$name( [^:=]*)?:" "$build/Makefile"; then
+		if [ "$name" != "${name#tests/}" ]; then    # a program of tests, by its source
+			if [ -f "$source/$name.c" ]; then good; else bad "a paper names make $name, and there is no $name.c"; fi
+		elif ! grep -qE "^([^#:=]* )?$name( [^:=]*)?:" "$build/Makefile"; then
 			bad "a paper names make $name, and there is no such target"
 		elif ! rows | grep -q "^$name	"; then
 			bad "make $name has no short form in tests/check-targets.sh"
