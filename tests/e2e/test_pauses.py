@@ -170,13 +170,17 @@ def test_a_parent_proxy_that_cannot_be_reached_begins_none(gateway, dead_port):
         assert error_of(get("/f")) == "connection_refused"
 
 
-def test_a_reader_that_takes_nothing_begins_none(gateway, origin):
-    """It is the reader's fault that the body is not complete in time."""
-    get = gateway("--cache", "off", "--fetch-timeout", "500ms")
+def test_a_reader_that_takes_nothing_begins_none(gateway, origin, tmp_path):
+    """It is the reader's fault that the body is not complete in time. The fetch after it has no such time."""
+    config = tmp_path / "utfeed.conf"
+    config.write_text("fetch-timeout = 2s\n")
+    get = gateway("--cache", "off", "--config", str(config))
     client = get.proxy.client(4096).ask(f"/{origin.url}/f")
     origin.receive().send_soon(page(body=b"x" * (16 << 20)))
     get.proxy.says("not complete within")
     client.reset()
+    config.write_text("fetch-timeout = 0\n")
+    get.proxy.reload()
     upstream, answer = held(origin, get, "/f")
     upstream.answer(GOOD)
     assert answer.join().status == 200
