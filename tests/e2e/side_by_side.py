@@ -88,15 +88,21 @@ def pytest_runtestloop(session):
         mine, theirs = fork.Pipe(duplex=False)
         config._tmp_path_factory._basetemp = folder / str(job)
         config._tmp_path_factory._basetemp.mkdir()
-        processes.append(fork.Process(target=work, args=(session, todo, made, theirs), daemon=True))
+        processes.append(fork.Process(target=work, args=(session, todo, made, theirs)))   # no daemon: tests have processes, too
         processes[-1].start()
         theirs.close()
         pipes.append(mine)
     config._tmp_path_factory._basetemp = folder
-    for report in each_report(session, pipes):
-        config.hook.pytest_runtest_logreport(report=report)
-        if report.when == "teardown":
-            config.hook.pytest_runtest_logfinish(nodeid=report.nodeid, location=report.location)
-    for process in processes:
-        process.join()
+    try:
+        for report in each_report(session, pipes):
+            config.hook.pytest_runtest_logreport(report=report)
+            if report.when == "teardown":
+                config.hook.pytest_runtest_logfinish(nodeid=report.nodeid, location=report.location)
+    except BaseException:
+        for process in processes:
+            process.terminate()
+        raise
+    finally:
+        for process in processes:
+            process.join()
     return True
