@@ -777,9 +777,10 @@ def test_a_304_to_the_clients_own_condition_is_for_the_client(start, origin, sit
 # ---- one request for many ----
 
 def crowd(proxy, count, path="/f", *fields):
+    """So many clients whose requests a worker has taken up, and not only read."""
+    before = proxy.counters()["requests"]
     clients = [proxy.client().ask(path, *fields) for _ in range(count)]
-    for client in clients:
-        client.drained()
+    assert proxy.counted("requests", before + count) == before + count
     return clients
 
 

@@ -29,6 +29,7 @@ NOT_RUN = {
     "docker run --read-only -p 127.0.0.1:8080:8080 utfeed": "needs docker; make check-image runs the image's root like that",
     "cp /etc/utfeed/ca.pem /usr/local/share/ca-certificates/utfeed-ca.crt && update-ca-certificates": "changes whom the machine trusts",
     "https_proxy=http://127.0.0.1:8080 newsboat -x reload": "needs newsboat; tests/readers has it",
+    "utfeed serve | logger --tag utfeed --priority local7.info": "serves until somebody ends it",
     "docker compose -f docker/compose.yaml up --build": "needs docker",
 }
 # What the line does beside building utfeed, which is built here
