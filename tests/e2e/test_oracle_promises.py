@@ -5,7 +5,7 @@ The rows are those of test_oracle_judge.py. The way has the options' defaults, u
 import pytest
 
 from oracle.model import ASKING, Way, judge_asking
-from oracle.records import Absence, World, host_of
+from oracle.records import Absence, Removal, World, host_of
 from test_oracle_judge import A, B, BODY, OTHER, TOKEN, URL, Case, both, flying, gone, leads, moment, second, stored
 
 DAY = 86400
@@ -57,6 +57,15 @@ def away(since, until):
         absence = Absence(host_of(URL), moment(since))
         absence.until = until and moment(until)
         case.world.absences.append(absence)
+    return setup
+
+
+def others(sent, ended):
+    """A PURGE of what no URL here is."""
+    def setup(case):
+        removal = Removal(lambda url: False, False, moment(sent))
+        removal.over = moment(ended)
+        case.world.purges.append(removal)
     return setup
 
 
@@ -172,6 +181,10 @@ ROWS = [
     ("after a PURGE", both(PAUSE, gone()), own(), "pause"),
     ("after utfeed began anew", both(PAUSE, lambda case: setattr(case.world, "begun", 15)), own(), "pause"),
     ("after a success", both(stored(), before(503, None), before(200, None, at=16, known=17, n=3), changed(3, since=moment(15))), own(503), "pause"),
+    ("after a success with credentials, of what met none", both(stored(), before(503, None), before(200, None, at=16, known=17, n=3, request=TOKEN),
+                                                               changed(3, since=moment(15))), own(503), None),
+    ("after a success with credentials, of what met some", both(stored(), before(503, None, request=TOKEN), before(200, None, at=16, known=17, n=3, request=TOKEN),
+                                                               changed(3, since=moment(15))), own(503, forwarded=TOKEN), "pause"),
     ("the first behind a pause, without its client's fields", both(stored(), met(403, cc=None)), {
         **LATE, "serial": 2, "status": 403, "age": "none", "how": "fwd=stale", "forwarded": {"accept-language": "de"}}, None),
     ("the same, by a way without pauses", both(stored(), met(403, cc=None)), {
@@ -272,6 +285,9 @@ ASKS = [
     ("where it has moved from, with a lifetime", both(moved(), changed(fields={"cache-control": "max-age=5"}), then()), None),
     ("where it has moved from, to what failed", both(moved(), lambda case: case.exchange(4, url=OTHER, asked=15, status=404), then()), None),
     ("where it has moved from, after a PURGE", both(moved(), gone(), then()), None),
+    ("where it has moved from, another's PURGE came while it was learnt", both(moved(), others(9, 14), then()), None),
+    ("where it has moved from, another's PURGE came before", both(moved(), others(7, 9), then()), "moved"),
+    ("where it has moved from, another's PURGE came behind", both(moved(), others(12, 14), then()), "moved"),
 ]
 
 

@@ -92,11 +92,12 @@ def has_credentials(fields):
 
 
 def is_over(x, q, urls, world):
-    """What was asked behind what x began has come well: the pause is over, and was told so."""
+    """What was asked behind what x began has come well: the pause is over, and was told so. Pauses of a URL with credentials and without are two."""
     host = x.status == 429 or x.url not in urls
     return x.known and not world.shared and any(
         y.since.seq > x.known.seq and y.way and y.way.pauses and y.method == "GET" and y.known and y.known.seq < q.sent.seq and (
-            host_of(y.url) == host_of(x.url) and y.complete and y.status not in (403, 429) and y.status < 500 if host else y.url == x.url and y.way is x.way and gives_feed(y))
+            host_of(y.url) == host_of(x.url) and y.complete and y.status not in (403, 429) and y.status < 500 if host else
+            y.url == x.url and y.way is x.way and has_credentials(y.request) == has_credentials(x.request) and gives_feed(y))
         for y in world.exchanges.values())
 
 
@@ -193,12 +194,18 @@ def asked_again(x, world):
         if not ended or not all(y.known and y.status == 200 and gives_feed(y) for y in ended) or not m.done or m.done.seq > x.since.seq or \
                 any(y.n > m.n and y is not x and y.status != m.status for y in world.at(m.url)):
             continue
-        if any(r.covers(m.url) and m.asked.seq < (r.ended or x.asked).seq for r in world.removals) or \
+        if any(r.covers(m.url) and m.asked.seq < (r.ended or x.asked).seq for r in world.removals) or purged_while_learnt(m, ended, world) or \
                 any(r.left or reloads(r) for r in world.requests) or world.reloaded > m.asked.seq:
             continue
         if x.asked.wall - m.asked.wall < way.moved_s and x.asked.ms - m.asked.ms < way.moved_s * 1000:
             return f"which exchange {m.n} said has moved for good, {x.asked.wall - m.asked.wall} s ago"
     return None
+
+
+def purged_while_learnt(m, ended, world):
+    """A redirect during whose fetch anything was purged is not remembered (cache/moves.h). It is learnt before its place is asked."""
+    learnt = max(y.asked.seq for y in ended)
+    return any(r.sent.seq < learnt and (not r.over or r.over.seq > m.since.seq) for r in world.purges)
 
 
 def reloads(q):

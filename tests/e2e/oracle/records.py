@@ -100,11 +100,11 @@ class Answer:
 
 
 class Removal:
-    """A purge or a successful unsafe request. covers(url); soft: stale from then on. ended None: not answered yet. settles: once it is
-    answered the second store has it (utfeed-operating(7) PURGE)."""
+    """A purge or a successful unsafe request. covers(url); soft: stale from then on. ended None: not answered yet; over: nothing is
+    done for it any more, whatever the answer was. settles: once it is answered the second store has it (utfeed-operating(7) PURGE)."""
 
     def __init__(self, covers, soft, sent, settles=True):
-        self.covers, self.soft, self.sent, self.settles, self.ended = covers, soft, sent, settles, None
+        self.covers, self.soft, self.sent, self.settles, self.ended, self.over = covers, soft, sent, settles, None, None
 
     def counts(self, q, world):
         """Whether q comes late enough for it: where two utfeeds share a store, the other one learns of an unsafe request a little later."""
@@ -127,12 +127,13 @@ def host_of(url):
 
 
 class World:
-    """Everything of one run. at(url): the exchanges of a URL, in the order of asking. shared: two utfeeds have one store. unsure: what was
-    stored until then may be gone; begun: since then this utfeed runs; reloaded: with
+    """Everything of one run. purges: the removals of all who ask this utfeed, in the order of their coming. at(url): the
+    exchanges of a URL, in the order of asking. shared: two utfeeds have one store. unsure: what was stored until then may be gone; begun: since then this utfeed runs; reloaded: with
     this configuration; settled: what was whole by then is stored. requests: in the order of their coming;
     failures: (URL, when) of answers that tell that none came."""
 
-    def __init__(self, shared=False):
+    def __init__(self, shared=False, purges=None):
+        self.purges = [] if purges is None else purges
         self.absences, self.requests, self.failures = [], [], []
         self.unsure = self.begun = self.reloaded = self.settled = 0
         self.shared, self.exchanges, self.by_url = shared, {}, collections.defaultdict(list)

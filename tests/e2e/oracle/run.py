@@ -11,7 +11,7 @@ import time
 from .bench import Bench
 from .model import judge, judge_asking
 from .origin import Resource
-from .records import Absence, Removal, Request, World, host_of
+from .records import LATE_MS, Absence, Removal, Request, World, host_of
 from .ways import READS_ONLY, SLOTS, STEADY_WAYS, WAYS, target, way_of
 
 NOT_PROBED = {"cache-control", "pragma", "range", "if-none-match", "if-modified-since", "if-range", "accept-encoding"}
@@ -41,6 +41,7 @@ class Asking:
         if method == "POST":
             self.removal = Removal(lambda asked: asked == url, False, self.q.sent, settles=False)
             cell.world.removals.append(self.removal)
+            cell.run.purges.append(self.removal)
         cell.note("asks", self.q.n, self.q.sent.seq, method, way, url, fields)
         self.client.ask(method, path, [("Host", host), *fields], self.done)
         if "abort" in op:
@@ -50,6 +51,8 @@ class Asking:
         self.q.ended = self.bench.moment()
         if self.cell.run.stopped:
             return
+        if self.removal:
+            self.removal.over = self.q.ended
         if self.removal and 200 <= answer.status < 400:
             self.removal.ended = self.q.ended
         self.bench.keep(client)
@@ -63,8 +66,13 @@ class Asking:
         self.client.done = None
         self.client.close(reset=True)
         self.bench.lost(self.client)
+        if self.removal:
+            self.bench.loop.later(LATE_MS / 1000, self.is_over)
         self.cell.note("left", self.q.n, self.q.url)
         self.cell.ended()
+
+    def is_over(self):
+        self.removal.over = self.bench.moment()
 
 
 class Cell:
@@ -72,7 +80,7 @@ class Cell:
 
     def __init__(self, run, number, history, seed, over):
         self.run, self.number, self.history, self.seed, self.over = run, number, history, seed, over
-        self.world, self.random = World(run.bench.two), random.Random(number)
+        self.world, self.random = World(run.bench.two, run.purges), random.Random(number)
         self.step, self.left, self.steps, self.wrong, self.trace, self.tags = -1, 0, iter(history["steps"]), None, [], {}
         self.happened, self.finished, self.since, self.began = [], False, [run.bench.moment()] * 2, 0.0
         self.slot = run.slots.pop() if run.steady else None
@@ -213,11 +221,13 @@ class Cell:
         begin = {"prefix": url, "host": "/".join(url.split("/")[:3]) + "/", "all": ""}.get(what)
         removal = Removal((lambda asked: asked == url) if begin is None else (lambda asked: asked.startswith(begin)), soft, self.run.bench.moment())
         self.world.removals.append(removal)
+        self.run.purges.append(removal)
         way = op["way"] if url.startswith(self.base[0]) or op["way"] in ("gateway", "forward") else "gateway"
         path, host = target(way, url, self.slot)
 
         def done(answer, client):
             self.run.bench.keep(client)
+            removal.over = self.run.bench.moment()
             if answer.status == 200:            # 202: the second store does not have it yet
                 removal.ended = self.run.bench.moment()
             self.note("purge", url, word, answer.status)
@@ -299,7 +309,7 @@ class Run:
         self.serials, self.requests, self.floods, self.probes = (itertools.count(1) for _ in range(4))
         self.paths, self.known, self.waits, self.probing = {}, {}, {}, {}
         self.cells, self.wants_rest, self.resting, self.stopped = set(), [], [], False
-        self.turns, self.flying, self.quiet = 0, 0, None
+        self.turns, self.flying, self.quiet, self.purges = 0, 0, None, []
         self.steady, self.ways, self.slots, self.pending = steady, STEADY_WAYS if steady else WAYS, [], []
         self.restarts = self.kills = False
         self.passing = 0
