@@ -159,7 +159,8 @@ ROWS = [
         sent=40, ended=41), "misses"),
     # part 2: pauses
     ("kept in a pause", PAUSE, kept(429), None),
-    ("kept after the pause's end", both(stored(), before(asks=5)), kept(429), "kept"),
+    ("kept after the pause's end", both(stored(), before(asks=5)), kept(429, way=PATIENT), "kept"),
+    ("the same, late: the first behind it, whose origin is slow", both(stored(), before(asks=5)), kept(429), None),
     ("kept in a pause of another way's URL", both(stored(), before(503, None, by=way())), kept(503, way=PATIENT), "kept"),
     ("an answer of utfeed's own in a pause", PAUSE, own(), None),
     ("of a host, for another URL", both(stored(), before(url=OTHER)), own(), None),

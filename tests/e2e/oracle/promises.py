@@ -109,7 +109,7 @@ def keeps_from(x, q, urls, world):
 
 
 def may_pause(q, world):
-    """The pauses that may keep q from its origin."""
+    """The pauses that may keep q from its origin, or tell why it was tried: q may be the first behind one, and be late itself."""
     if not q.way.pauses:
         return []
     urls, found = reached(q, world), []
@@ -124,7 +124,7 @@ def may_pause(q, world):
             found.append(Pause(0, until, most))
     found += [Pause(0, at, most) for url, at in world.failures if url in urls and at.seq > world.begun]
     found += [Pause(0, x.done or x.asked, most) for x in circles(q, world) if holds(x, q, world)]
-    return [pause for pause in found if q.sent.ms < pause.until or probed(q, hosts, world)]
+    return [pause for pause in found if q.sent.ms < pause.until or may_be_slow(q, world) or probed(q, hosts, world)]
 
 
 def probed(q, hosts, world):
