@@ -5,7 +5,7 @@ The rows are those of test_oracle_judge.py. The way has the options' defaults, u
 import pytest
 
 from oracle.model import ASKING, Way, judge_asking
-from oracle.records import Absence, Removal, World, host_of
+from oracle.records import Absence, Removal, Request, World, host_of
 from test_oracle_judge import A, B, BODY, OTHER, TOKEN, URL, Case, both, flying, gone, leads, moment, second, stored
 
 DAY = 86400
@@ -66,6 +66,14 @@ def others(sent, ended):
         removal = Removal(lambda url: False, False, moment(sent))
         removal.over = moment(ended)
         case.world.purges.append(removal)
+    return setup
+
+
+def asked(sent, ended, *fields):
+    """Another client asks for the URL."""
+    def setup(case):
+        case.world.requests.append(Request(0, STEADY, URL, "GET", fields, {}, moment(sent)))
+        case.world.requests[-1].ended = ended and moment(ended)
     return setup
 
 
@@ -149,6 +157,8 @@ ROWS = [
     ("cut beyond them", both(HAD, met(200, asked=20), changed(complete=False, sent=5000)), {**LATE, "serial": 2, "age": "none", "how": "fwd=stale", "cut": True}, None),
     # part 4: slow origins
     ("kept where the origin is slow", both(stored(), met(200), changed(answered=None, done=None, since=moment(20))), kept(), None),
+    ("kept where another has waited for so long, whom the origin has not seen", both(stored(), asked(10, None)), kept(sent=24, ended=25, way=way(slow_ms=5000)), None),
+    ("kept where that one had its answer", both(stored(), asked(10, 20)), kept(sent=24, ended=25, way=way(slow_ms=5000)), "kept"),
     ("kept where it is not slow yet", both(stored(), met(200), changed(answered=None, done=None, since=moment(20))), kept(way=PATIENT), "kept"),
     ("kept where slow origins are waited for", both(stored(), met(200), changed(answered=None, done=None, since=moment(20))), kept(way=way(slow_ms=0)), "kept"),
     ("a slow origin is waited for", both(HAD, met(200), changed(answered=moment(29), done=moment(29))), {**LATE, "serial": 2, "age": "none", "how": "fwd=stale; stored"}, "waits"),
@@ -157,6 +167,8 @@ ROWS = [
         **LATE, "serial": 2, "age": "none", "how": "fwd=stale; stored"}, None),
     ("the late answer is there for the next client", both(HAD, before(200, None, at=18, known=None), lambda case: setattr(case.world, "settled", 30)), kept(
         sent=40, ended=41), "misses"),
+    ("but not where it may be for credentials, which a pause keeps from the origin", both(HAD, before(200, None, at=18, known=None), lambda case: setattr(
+        case.world, "settled", 30), asked(17, 20, ("Authorization", "Bearer a"))), kept(sent=40, ended=41), None),
     # part 2: pauses
     ("kept in a pause", PAUSE, kept(429), None),
     ("kept after the pause's end", both(stored(), before(asks=5)), kept(429, way=PATIENT), "kept"),

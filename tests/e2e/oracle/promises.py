@@ -226,8 +226,9 @@ def refused(q, x):
 
 
 def may_be_slow(q, world):
-    """A fetch that may have begun so long ago has no answer yet."""
+    """A fetch that may have begun so long ago has no answer yet, also one that the origin has not seen."""
     begun = [y.since.ms for url in reached(q, world) for y in world.at(url) if y.asked.seq < q.ended.seq and not (y.answered and y.answered.seq < q.sent.seq)]
+    begun += [r.sent.ms for r in world.requests if r.url == q.url and r.sent.seq < q.sent.seq and not (r.ended and r.ended.seq < q.sent.seq)]
     return bool(q.way.slow_ms) and q.ended.ms - min([q.sent.ms, *begun]) >= q.way.slow_ms - 50
 
 
@@ -310,6 +311,12 @@ def waits(q, a, x, world):
     return kept and kept.n < x.n and f"it waited {x.answered.ms - q.sent.ms:.0f} ms for exchange {x.n}, and that of {kept.n} is kept"
 
 
+def for_credentials(x, world):
+    """x may be for a client with credentials, and is not stored then; behind a pause they are not sent (origin/fetch_pause.c)."""
+    return any(r.url == x.url and (r.all("authorization") or r.all("cookie")) and r.sent.seq < x.asked.seq and not (r.ended and r.ended.seq < x.since.seq)
+               for r in world.requests)
+
+
 def misses(q, a, e, world):
     """An older feed than one that came late, whole, and for the next client (issue 32 part 4)."""
     if not told_kept(a)[0] or world.shared or any(r.left for r in world.requests) or e.url != q.url or \
@@ -318,7 +325,7 @@ def misses(q, a, e, world):
     for x in world.at(q.url):
         if x.n > e.n and x.way is q.way and x.status == 200 and gives_feed(x) and x.method == "GET" and is_plain(x, world, q.way) and x.done and \
                 world.begun < x.asked.seq and x.done.seq < world.settled < q.sent.seq and q.ended.wall - x.asked.wall < q.way.keep_s and \
-                not any(r.covers(q.url) and (not r.ended or r.ended.seq > x.since.seq) for r in world.removals):
+                not any(r.covers(q.url) and (not r.ended or r.ended.seq > x.since.seq) for r in world.removals) and not for_credentials(x, world):
             return f"exchange {e.n}, though {x.n} was there before"
     return None
 
