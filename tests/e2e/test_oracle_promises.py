@@ -167,7 +167,7 @@ ROWS = [
         **LATE, "serial": 2, "age": "none", "how": "fwd=stale; stored"}, None),
     ("the late answer is there for the next client", both(HAD, before(200, None, at=18, known=None), lambda case: setattr(case.world, "settled", 30)), kept(
         sent=40, ended=41), "misses"),
-    ("but not where it may be for credentials, which a pause keeps from the origin", both(HAD, before(200, None, at=18, known=None), lambda case: setattr(
+    ("but not where it may be for credentials, which the gateway keeps from the origin", both(HAD, before(200, None, at=18, known=None), lambda case: setattr(
         case.world, "settled", 30), asked(17, 20, ("Authorization", "Bearer a"))), kept(sent=40, ended=41), None),
     # part 2: pauses
     ("kept in a pause", PAUSE, kept(429), None),

@@ -312,7 +312,7 @@ def waits(q, a, x, world):
 
 
 def for_credentials(x, world):
-    """x may be for a client with credentials, and is not stored then; behind a pause they are not sent (origin/fetch_pause.c)."""
+    """x may be for a client with credentials, and is not stored then; the gateway sends none of them on (answer/request_head.c)."""
     return any(r.url == x.url and (r.all("authorization") or r.all("cookie")) and r.sent.seq < x.asked.seq and not (r.ended and r.ended.seq < x.since.seq)
                for r in world.requests)
 
