@@ -4,6 +4,7 @@ is a configuration that loads. Ports, and the names of the world, are replaced b
 import os
 import re
 import shlex
+import signal
 import subprocess
 import sys
 
@@ -143,8 +144,15 @@ class World:
         return line
 
     def run(self, line):
-        return subprocess.run(["sh", "-ec", line], cwd=self.folder, env=self.env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                              stderr=subprocess.PIPE, timeout=TIMEOUT * 4, check=False)
+        """What a line starts ends with it, also where it takes too long."""
+        with subprocess.Popen(["sh", "-ec", line], cwd=self.folder, env=self.env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, start_new_session=True) as shell:
+            try:
+                said, errors = shell.communicate(timeout=TIMEOUT * 4)
+            except BaseException:
+                os.killpg(shell.pid, signal.SIGKILL)
+                raise
+        return subprocess.CompletedProcess(line, shell.returncode, said, errors)
 
     def serve(self, line):
         """`utfeed serve ... &`: the utfeed that the lines behind it ask."""

@@ -108,8 +108,8 @@ def keeps_from(x, q, urls, world):
     return for_host(x, world) and host_of(x.url) in {host_of(url) for url in urls}
 
 
-def may_pause(q, world):
-    """The pauses that may keep q from its origin, or tell why it was tried: q may be the first behind one, and be late itself."""
+def may_pause(q, world, late=False):
+    """The pauses that may keep q from its origin. late: also those that are over, and that no success has ended."""
     if not q.way.pauses:
         return []
     urls, found = reached(q, world), []
@@ -124,7 +124,7 @@ def may_pause(q, world):
             found.append(Pause(0, until, most))
     found += [Pause(0, at, most) for url, at in world.failures if url in urls and at.seq > world.begun]
     found += [Pause(0, x.done or x.asked, most) for x in circles(q, world) if holds(x, q, world)]
-    return [pause for pause in found if q.sent.ms < pause.until or may_be_slow(q, world) or probed(q, hosts, world)]
+    return [pause for pause in found if late or q.sent.ms < pause.until or probed(q, hosts, world)]
 
 
 def probed(q, hosts, world):
@@ -239,9 +239,9 @@ def away(q, world):
 
 
 def may_fail(q, world):
-    """{what fwd-status may say} of a kept feed; None in it: nothing."""
+    """{what fwd-status may say} of a kept feed; None in it: nothing. The first behind a pause, whose origin is slow, gets what the pause tells."""
     found = {x.status if x.status else None for x in troubles(q, world) if not refused(q, x)}
-    found = found.union(*(pause.told for pause in may_pause(q, world)))
+    found = found.union(*(pause.told for pause in may_pause(q, world, may_be_slow(q, world))))
     if may_be_slow(q, world) or away(q, world) or any(not (x.known and x.known.seq < q.sent.seq) for x in circles(q, world)) or any(not x.complete for x in troubles(q, world)):
         found.add(None)
     return found
