@@ -17,10 +17,13 @@ unit)
 	line_bar=98 branch_bar=92 file_bar=0 folders="--filter $source/core/" program= others="libproxy.a libconf.a libllhttp.a"
 	# What counts for one thread alone counts several times as fast, and core has no others
 	flags="-O0 -fprofile-update=single"
-	# Tests and seeds that include what is in core/
+	# Of two threads that count at once one is lost, and the count may be negative
+	export UTFEED_ONE_THREAD=1
+	# Tests and seeds of core's folders, and others that include what is in core/
 	for test in "$@"; do
 		shift
-		! grep -q '"core/' "$source/$test.c" || set -- "$@" "$test"
+		folder=${test%/*}
+		if [ -d "$source/core/${folder##*/}" ] || grep -q '"core/' "$source/$test.c"; then set -- "$@" "$test"; fi
 	done
 	;;
 short) line_bar=0 branch_bar=0 file_bar=0 folders="--filter $source/core/ --filter $source/proxy/" program=utfeed ;;
