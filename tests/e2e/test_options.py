@@ -179,14 +179,14 @@ def test_fetch_timeout_within_the_body(start, origin):
 
 def test_transit_bytes(start, origin):
     """What an origin can send ahead of a client that takes nothing grows with it, and no further than it and the sockets hold."""
-    def taken(transit_bytes):
+    def taken(transit_bytes, least=0):
         proxy = start(origin, "--transit-bytes", transit_bytes)
         client = proxy.client(receive_buffer=4096).ask("/feed")
         upstream = origin.receive()
         upstream.send(message("200 OK", "Content-Type: image/png", length=False))
-        sent = upstream.push(bytes(65536), 64 << 20)
+        sent = upstream.push(bytes(65536), 64 << 20, least)
         client.close()
         upstream.close()
         return sent
-    little, much = taken("16k"), taken("16m")
+    little, much = taken("16k"), taken("16m", least=16 << 20)
     assert little < 16 << 20 < much < 64 << 20
