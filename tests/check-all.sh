@@ -1,7 +1,7 @@
 #!/bin/sh
-# Every test, from the builds up: gcc (unit tests, end to end, in the build that users have), clang with ASan+UBSan (both again, made of the
-# distribution), ThreadSanitizer, memory refused under ASan, random schedules, conformance corpus, texts, harm, faults and field, a short run of the
-# benchmarks, coverage.
+# Every test, from the builds up: gcc (unit tests; of the tests end to end those that need the build that users have), clang with ASan+UBSan
+# (the unit tests again and every test end to end, made of the distribution), ThreadSanitizer, memory refused under ASan, random schedules,
+# conformance corpus, texts, harm, faults and field, a short run of the benchmarks, coverage.
 # Three lanes run at once: what waits, or takes one processor, leaves the other to them; what a lane has not begun, another that is done takes.
 # Logs: build/log; one line a step here, and behind one that failed what failed, each with the command that repeats it; the last line is the
 # total. Exit status 0 only if all passed. A signal ends the lanes and all that they run; a lane that anything else ends is a failure.
@@ -75,6 +75,15 @@ end_to_end() {
 	PYTEST_JOBS=4 make check-e2e "$@"
 }
 
+# Of the build that users have: what a sanitizer hides (memory, system calls, what is inside), and what meets threads, processes and the kernel.
+# All end-to-end tests run once, in the sanitizers' build; a test that skips there belongs here
+of_users() {
+	files=$(cd "$source/tests/e2e" && grep -lE 'is_sanitized|has_symbol|assert_growth|Vm(HWM|RSS)' test_*.py &&
+		ls test_cache.py test_cli.py test_corpus.py test_examples.py test_large_hits.py test_life.py test_memory.py test_process.py \
+			test_reload.py test_stages.py test_stores.py test_tls.py test_tls_system.py test_unix_sockets.py test_workers.py)
+	end_to_end gcc PYTEST_ARGUMENTS="$(printf '%s\n' $files | sort -u | tr '\n' ' ')"
+}
+
 # What two workers share (cache, stores, objects in the making, certificates) under ThreadSanitizer: of the unit tests those that have threads
 threads() {
 	tests=$(cd "$source" && grep -lE 'pthread_create|store_lmdb|store_redis|leaves_|access_sink' tests/unit/*/test_*.c | sed 's/\.c$//')
@@ -103,7 +112,7 @@ refusals() {
 }
 
 case ${1:-} in
-sanitized | compiled | units | distribution | cleaned | end_to_end | threads | schedules | refusals) "$@"; exit ;;
+sanitized | compiled | units | distribution | cleaned | end_to_end | of_users | threads | schedules | refusals) "$@"; exit ;;
 esac
 
 rm -rf "$logs"
@@ -186,7 +195,7 @@ done_with() { [ -f "$logs/$1.count" ]; }
 
 lane_one() {
 	step gcc sh "$0" compiled CC=gcc --enable-lto
-	[ ! -x build/gcc/utfeed ] || step gcc-e2e sh "$0" end_to_end gcc
+	[ ! -x build/gcc/utfeed ] || step gcc-e2e sh "$0" of_users
 	rest
 }
 
