@@ -3,6 +3,7 @@
 Pauses are off here (pause): each request asks its origin, so that Cache-Status tells what that one said.
 """
 import re
+import threading
 import time
 
 import pytest
@@ -192,11 +193,12 @@ def test_nobody_listens(way, origin, site):
 
 
 def test_silence(way, origin, site):
-    get = way("--first-byte-timeout", "200ms")
+    get, over = way("--first-byte-timeout", "1s"), threading.Event()
     site["/f"] = feed(OLD)
     get("/f")
-    site["/f"] = lambda _: time.sleep(1) or (b"", "close")
+    site["/f"] = lambda _: over.wait(TIMEOUT) and (b"", "close")
     is_kept(get("/f"))
+    over.set()
 
 
 @pytest.mark.parametrize("status", [400, 405, 407, 409, 411, 412, 413, 414, 415, 416, 417, 422, 423, 424, 426, 428, 431])
@@ -490,12 +492,6 @@ def test_a_304_to_credentials_takes_the_feed_from_nobody(way, site):
 
 # ---- slow origins (slow-after) ----
 
-def took(client):
-    """The response, and how long it took."""
-    start = time.monotonic()
-    return client.response(), time.monotonic() - start
-
-
 def hung(proxy, origin, *fields, path="/f"):
     """A feed is kept, and a client's request for it has come to the origin, which says nothing."""
     proxy.through(origin, feed(OLD), path)
@@ -505,18 +501,19 @@ def hung(proxy, origin, *fields, path="/f"):
 
 @pytest.mark.parametrize("workers", ["1", "2"])
 def test_a_slow_origin_gives_the_kept_feed_to_all(start, origin, workers):
-    """Each of twenty clients is answered soon behind slow-after, by one fetch, whose feed the next one gets."""
+    """Each of twenty clients is answered though the origin says nothing, by one fetch, whose feed the next one gets. Who comes when the fetch
+    has waited for so long waits no more."""
     proxy = start(origin, "--slow-after", "500ms", "--workers", workers)
     first, upstream = hung(proxy, origin)
     clients = [first] + [proxy.client().ask("/f", *(["Cache-Control: no-cache"] if n % 2 else [])) for n in range(19)]
-    start_time = time.monotonic()
     for client in clients:
-        got = client.response()
-        is_kept(got)
-        assert time.monotonic() - start_time < 2
-    got, seconds = took(proxy.client().ask("/f"))
-    is_kept(got)
-    assert seconds < 0.4 and not origin.asked(), "who comes when the fetch has waited for so long waits no more"
+        is_kept(client.response())
+    seconds = []
+    for _ in range(10):         # a busy machine delays one or the other, a wait would delay each
+        began = time.monotonic()
+        is_kept(proxy.get("/f"))
+        seconds.append(time.monotonic() - began)
+    assert min(seconds) < 0.4 and not origin.asked()
     upstream.answer(feed(FRESH, body=NEW))
     for _ in range(200):
         if (got := proxy.get("/f")).body == NEW:
@@ -585,7 +582,7 @@ def test_who_waits_while_the_kept_feed_is_purged_makes_no_more_requests(start, o
 
 
 def test_a_slow_fetch_ends_with_its_timeout(start, origin):
-    proxy = start(origin, "--slow-after", "50ms", "--first-byte-timeout", "300ms")
+    proxy = start(origin, "--slow-after", "50ms", "--first-byte-timeout", "1s")
     client, _ = hung(proxy, origin)
     is_kept(client.response())
     assert proxy.counted("fetches_failed", 1) == 1

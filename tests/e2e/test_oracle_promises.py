@@ -87,6 +87,7 @@ def own(status=429, wait="40", error="destination_unavailable", cache="no-store"
     return {**LATE, "serial": 0, "status": status, "body": b"no", "extra": fields, **more}
 
 
+LED = both(lambda case: leads(case, cc=None), before(503, None, url=OTHER, by=FOLLOWS, n=3))
 PAUSE = both(stored(), before())
 HAD = both(stored(), seen())
 
@@ -192,6 +193,8 @@ ROWS = [
     ("where there are none", PAUSE, own(way=way(pauses=False)), "pause"),
     ("after its end", both(stored(), before(asks=5)), own(), "pause"),
     ("after a PURGE", both(PAUSE, gone()), own(), "pause"),
+    ("of a redirect, after a PURGE of its place", both(stored(), LED, gone(covers=OTHER)), own(503, way=FOLLOWS), None),
+    ("of a redirect, after a PURGE of both", both(stored(), LED, gone(), gone(covers=OTHER)), own(503, way=FOLLOWS), "pause"),
     ("after utfeed began anew", both(PAUSE, lambda case: setattr(case.world, "begun", 15)), own(), "pause"),
     ("after a success", both(stored(), before(503, None), before(200, None, at=16, known=17, n=3), changed(3, since=moment(15))), own(503), "pause"),
     ("after a success with credentials, of what met none", both(stored(), before(503, None), before(200, None, at=16, known=17, n=3, request=TOKEN),

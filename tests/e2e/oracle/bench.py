@@ -2,6 +2,8 @@
 
 Must not know: histories, judgements. Invariant: whatever waits for utfeed turns the loop meanwhile, for utfeed waits for the origins there.
 """
+import contextlib
+import glob
 import itertools
 import os
 import shutil
@@ -26,6 +28,14 @@ STORES = ("memory", "lmdb", "redis")
 TWO = "-two"                    # behind the name of a store: two processes share it
 SHARED = ("lmdb" + TWO, "redis" + TWO)
 NO_CHECK_TIME = 0x200000        # X509_V_FLAG_NO_CHECK_TIME: the clients know no other clock than this machine's
+
+
+def threads(process):
+    """(whether it sleeps, the processor time that it took, as the kernel writes it) of each thread."""
+    for task in glob.glob(f"/proc/{process.pid}/task/*"):
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+            with open(f"{task}/stat", encoding="latin-1") as stat, open(f"{task}/schedstat", encoding="ascii") as times:
+                yield stat.read().rpartition(") ")[2][0] == "S", times.read()
 
 
 class Bench:
@@ -110,6 +120,14 @@ class Bench:
         self.passed += seconds
         self.clock.at(self.clock.now - self.clock.start + seconds)
         self.clock.ahead(self.passed)
+
+    def rest_of(self):
+        """What the processor time of utfeed comes to, thread by thread, while it and its second store sleep and nothing is on its way between
+        them; None: something is done. What stays the same for a while is at rest, however busy the machine is."""
+        if self.relay and self.relay.is_passing() or self.redis and not all(asleep for asleep, _ in threads(self.redis.process)):
+            return None
+        found = [thread for proxy in self.running() for thread in threads(proxy.process)]
+        return found if all(asleep for asleep, _ in found) else None
 
     def leave_idle(self):
         for client in self.idle:

@@ -238,6 +238,10 @@ class SlowRelay:
         self.port, self.delay, self.loop, self.here, self.open = port, 0.0, loop, True, []
         self.listener = Listener(loop, self.accept)
 
+    def is_passing(self):
+        """Bytes wait here for their time."""
+        return any(isinstance(getattr(call, "__self__", None), Delay) for _, _, call, _ in self.loop.timers)
+
     def go_away(self, seconds):
         """So long connections end, also those that are there."""
         self.here = False

@@ -63,8 +63,10 @@ def of_exchange(x, most):
 
 
 def ended(x, q, world):
-    """A PURGE of the URL has ended what x began (issue 32 part 2). Of two utfeeds each has pauses of its own."""
-    return not world.shared and any(r.ended and r.settles and r.covers(x.url) and x.asked.seq < r.sent.seq and r.ended.seq < q.sent.seq for r in world.removals)
+    """PURGEs have ended what x began (issue 32 part 2), of its URL and of the one that q asks for: behind a redirect both are paused. Of two
+    utfeeds each has pauses of its own."""
+    return not world.shared and all(any(
+        r.ended and r.settles and r.covers(url) and x.asked.seq < r.sent.seq and r.ended.seq < q.sent.seq for r in world.removals) for url in (x.url, q.url))
 
 
 def holds(x, q, world):

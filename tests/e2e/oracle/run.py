@@ -417,12 +417,16 @@ class Run:
         self.wants_rest.append(cell)
 
     def rests(self):
-        """Nothing is under way, and utfeed has had time to end what it does behind its answers."""
+        """Nothing is under way, and utfeed, where publishers fail, has ended what it does behind its answers: it has slept for a while."""
         waits = (self.wants_rest or self.pending) and not self.flying and \
             all(cell.finished or cell in self.wants_rest or cell in self.resting for cell in self.cells)
-        if not waits or not self.quiet:
-            self.quiet = time.monotonic() + QUIET_S * self.steady if waits else None
-        return waits and time.monotonic() >= self.quiet
+        if not waits or not self.steady:
+            self.quiet = None
+            return waits
+        rest, now = self.bench.rest_of(), time.monotonic()
+        if not self.quiet or rest is None or rest != self.quiet[0]:
+            self.quiet = rest, now + QUIET_S
+        return now >= self.quiet[1]
 
     def rested(self):
         """Between the steps of all cells; those that begin meanwhile wait too."""
