@@ -8,6 +8,7 @@
 #include "conf/conf.h"
 #include "proxy/answer/answer_internal.h"
 #include "proxy/answer/fetch_plan.h"
+#include "proxy/answer/gateway.h"
 #include "proxy/answer/local_reply.h"
 #include "proxy/answer/request_head.h"
 #include "proxy/answer/request_read.h"
@@ -17,6 +18,7 @@
 #include "proxy/cache/purge.h"
 #include "proxy/http/cors.h"
 #include "proxy/http/pac.h"
+#include "proxy/http/start_page.h"
 #include "proxy/http/target.h"
 #include "proxy/http/target_inside.h"
 #include "proxy/net/loop.h"
@@ -264,6 +266,27 @@ static struct object *dispatch_pac(const struct request_context *ctx, const stru
 	return o;
 }
 
+/* For a person who looks what this is. utfeed's URL is that of the gateway, where the operator gave it. */
+static struct object *dispatch_start_page(const struct request_context *ctx, const struct request *request)
+{
+	enum start_page page = start_page_of(request->msg);
+	struct text own = { 0 }, t = { 0 };
+	struct object *o;
+
+	if (!request_reads(request))
+		return local_reply(ctx, 405, DISPATCH_ALLOW, "Only GET and HEAD are served for this page.", "");
+	if (*ctx->conf->by_url.gateway_url)
+		text_puts(&own, ctx->conf->by_url.gateway_url);
+	else if (!gateway_add_reached(&own, ctx, request))
+		text_puts(&own, "http://UTFEED:PORT");
+	start_page_write(&t, page, ctx->conf, (struct slice){ own.bytes, own.len });
+	text_add(&t, "", 1);
+	o = own.failed || t.failed ? NULL : local_reply(ctx, 200, start_page_fields(page), t.bytes, "");
+	text_free(&own);
+	text_free(&t);
+	return o;
+}
+
 /* answer_deliver() adds the fields for the page, as it does to any response. */
 static struct object *dispatch_preflight(const struct answer *a)
 {
@@ -287,6 +310,8 @@ void dispatch(struct answer *a, const struct answer_asked *asked)
 	    target_find(target, ctx->conf, request->msg, port, path, sizeof a->memory.path, &why);
 	if (e == TARGET_PAC)
 		a->object = dispatch_pac(ctx, request, port);
+	else if (e == TARGET_NO_ROUTE && start_page_is(http_msg_target(request->msg)))
+		a->object = dispatch_start_page(ctx, request);
 	else if (e != TARGET_OK)
 		a->object = local_reply(ctx, target_answers[e].status, "", target_answers[e].text, why);
 	else if (slice_is(request_method(request), "purge"))

@@ -17,7 +17,10 @@ static inline bool gateway_leads(const struct target *target)
 	return target->route->rewrite != CONF_REWRITE_OFF && target->mode != TARGET_FORWARD;
 }
 
-/* Appends the URL, without a slash at its end; nothing if it is not known. */
+/* Appends the URL by which the client reached utfeed, as its Host says. False: it named none, and nothing was
+ * written. */
+bool gateway_add_reached(struct text *, const struct request_context *, const struct request *);
+/* Appends the gateway's URL, without a slash at its end; nothing if it is not known. */
 void gateway_add_own(struct text *, const struct request_context *, const struct request *, const struct target *);
 /* The same; nothing if the URLs of answers do not lead there. */
 void gateway_add_url(struct text *, const struct request_context *, const struct request *, const struct target *);

@@ -44,6 +44,18 @@ static bool accept_is_feed(struct slice type)
 	return false;
 }
 
+int accept_named(const struct http_msg *m, const char *type)
+{
+	struct http_list it = { 0, 0 };
+	struct slice member, parameters;
+	int weight = 0;
+
+	while (!weight && http_msg_next_member(m, H_ACCEPT, &it, &member))
+		if (slice_is(slice_until(member, ';', &parameters), type))
+			weight = accept_weight_of(parameters);
+	return weight;
+}
+
 bool accept_feeds_first(const struct http_msg *m)
 {
 	struct http_list it = { 0, 0 };

@@ -51,13 +51,15 @@ struct object_head *response_head_build(const struct http_msg *, enum response_b
 void response_interim(struct text *, const struct http_msg *);
 
 /* Fills the object with a response of our own. fields: complete lines or "", Content-Type is
- * the first of them, unless the body is plain text. text: the body. */
+ * the first of them, unless the body is plain text. A Content-Security-Policy of theirs replaces the sandbox. text: the
+ * body. */
 int response_own(struct object *, int status, const char *fields, const char *date, const char *text, size_t len)
     __attribute__((warn_unused_result));
 
 /* Tells a browser how to treat a body that comes from another site than it seems. CSP Level 3 section 6.4.2 "sandbox":
  * no scripts, no forms, an origin of its own. Fetch Standard section 3.6 "nosniff": no guessing of another type. */
-#define RESPONSE_SANDBOX "Content-Security-Policy: sandbox\r\nX-Content-Type-Options: nosniff\r\n"
+#define RESPONSE_NOSNIFF "X-Content-Type-Options: nosniff\r\n"
+#define RESPONSE_SANDBOX "Content-Security-Policy: sandbox\r\n" RESPONSE_NOSNIFF
 
 const char *http_reason_phrase(int status);
 

@@ -51,4 +51,25 @@ static void ours(void)
 	head_free(&m);
 }
 
-UNIT_SUITE(accept_feeds, { "first", first }, { "ours", ours })
+static void named(void)
+{
+	static const struct { const char *rule, *lines; int want; } cases[] = {
+		{ "none", "", 0 },
+		{ "a browser", "Accept: text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8\n", 1000 },
+		{ "in capitals", "Accept: TEXT/HTML\n", 1000 },
+		{ "12.5.1: a range does not name it", "Accept: */*, text/*\n", 0 },
+		{ "12.4.2: its weight", "Accept: text/plain, text/html;level=1;q=0.25\n", 250 },
+		{ "12.4.2: 0 is not acceptable", "Accept: text/html;q=0\n", 0 },
+		{ "the second line", "Accept: text/plain\nAccept: text/html;q=0.5\n", 500 },
+		{ "a longer type", "Accept: text/html+x\n", 0 },
+	};
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct http_msg m;
+
+		head_read(&m, cases[i].lines, 0);
+		UNIT_ROW(accept_named(&m, "text/html") == cases[i].want, "%s", cases[i].rule);
+		head_free(&m);
+	}
+}
+
+UNIT_SUITE(accept_feeds, { "first", first }, { "ours", ours }, { "named", named })
