@@ -5,7 +5,7 @@
 # usage: check-manuals.sh [--update]
 cd "${UTFEED_SRCDIR:-$(dirname "$0")/..}" || exit 1
 export LC_ALL=C
-manuals="conf/utfeed.1 conf/utfeed.conf.5 conf/utfeed-rules.7 conf/utfeed-operating.7 conf/utfeed-intercept.7"
+manuals="conf/utfeed.1 conf/utfeed.conf.5 conf/utfeed-rules.7 conf/utfeed-operating.7 conf/utfeed-intercept.7 core/library/libutfeed.3"
 passed=0
 failed=0
 bad() { echo "check-manuals: $*"; failed=$((failed + 1)); }

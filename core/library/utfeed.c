@@ -1,4 +1,5 @@
-/* Owns the public face of core: a stream with settings by name, over the normaliser (core/normalise/normalise.h).
+/* Owns the public face of core: a stream with settings by name, over the normaliser (core/normalise/normalise.h), and
+ * the output of a stream that has no writer.
  * Must not know: how anything is decided or decoded.
  * Invariant: what a caller gave is copied, and a stream that failed fails for ever in the same way. */
 #define UTFEED_API __attribute__((visibility("default")))
@@ -16,8 +17,12 @@ struct utfeed {
 	struct normalise_options options;   /* its strings are those below */
 	char *content_type, *content_language, *base;
 	struct normaliser *normaliser;      /* NULL before the first feed */
-	utfeed_write_f write;
+	utfeed_write_f write;               /* NULL: the output is kept */
 	void *arg;
+	struct kept_output {
+		char *bytes;                /* NULL: nothing was kept yet */
+		size_t from, to, size;      /* [from, to) is not read yet; a zero byte stands at to */
+	} kept;
 	int result;                         /* the first failure of feed or finish */
 	bool finished;
 	char rule[VERDICT_FORMAT_MAX];
@@ -63,6 +68,7 @@ void utfeed_free(struct utfeed *u)
 	free(u->content_language);
 	free(u->base);
 	free(u->type);
+	free(u->kept.bytes);
 	free(u);
 }
 
@@ -232,6 +238,60 @@ int utfeed_set(struct utfeed *u, const char *name, const char *value)
 	return set_choice(u, name, value);
 }
 
+/* The output of a stream without a writer */
+
+enum { KEPT_MIN = 4096 };
+
+/* Makes room for len bytes and the zero byte behind them. What was read leaves first, if it is half of the room. */
+static bool kept_room(struct kept_output *kept, size_t len)
+{
+	size_t unread = kept->to - kept->from, size = kept->size > KEPT_MIN ? kept->size : KEPT_MIN;
+	char *grown;
+
+	if (kept->from && kept->from >= kept->size / 2) {
+		memmove(kept->bytes, kept->bytes + kept->from, unread);
+		kept->from = 0;
+		kept->to = unread;
+	}
+	if (len < kept->size - kept->to)
+		return true;
+	if (len >= SIZE_MAX / 4 - kept->to)
+		return false;
+	while (size - kept->to <= len)
+		size *= 2;
+	if (!(grown = realloc(kept->bytes, size)))
+		return false;
+	kept->bytes = grown;
+	kept->size = size;
+	return true;
+}
+
+static int keep(struct kept_output *kept, const uint8_t *bytes, size_t len)
+{
+	if (!kept_room(kept, len))
+		return UTFEED_NO_MEMORY;
+	memcpy(kept->bytes + kept->to, bytes, len);
+	kept->to += len;
+	kept->bytes[kept->to] = '\0';
+	return 0;
+}
+
+size_t utfeed_read(struct utfeed *u, void *buffer, size_t size)
+{
+	size_t unread = u->kept.to - u->kept.from, len = unread < size ? unread : size;
+
+	if (len > 0)
+		memcpy(buffer, u->kept.bytes + u->kept.from, len);
+	u->kept.from += len;
+	return len;
+}
+
+const char *utfeed_output(const struct utfeed *u, size_t *len)
+{
+	*len = u->kept.to - u->kept.from;
+	return u->kept.bytes ? u->kept.bytes + u->kept.from : "";
+}
+
 /* The stream */
 
 /* Makes the type of the output where it is that of the input with another charset. */
@@ -251,6 +311,8 @@ static int stream_write(void *arg, const uint8_t *bytes, size_t len)
 {
 	struct utfeed *u = arg;
 
+	if (!u->write)
+		return keep(&u->kept, bytes, len);
 	return u->write(u->arg, bytes, len) == 0 ? 0 : UTFEED_STOPPED;
 }
 
@@ -287,6 +349,32 @@ int utfeed_finish(struct utfeed *u)
 		u->result = normaliser_finish(u->normaliser);
 	u->finished = true;
 	return u->result;
+}
+
+static int stream_whole(struct utfeed *u, const void *bytes, size_t len, const char *content_type)
+{
+	if (content_type && set_content_type(u, content_type) != UTFEED_OK)
+		return UTFEED_NO_MEMORY;
+	if (len == 0)
+		return utfeed_finish(u);
+	u->result = stream_begin(u);
+	if (u->result == UTFEED_OK)
+		u->result = normaliser_feed_last(u->normaliser, bytes, len);
+	u->finished = true;
+	return u->result;
+}
+
+int utfeed_normalise(const void *bytes, size_t len, const char *content_type, struct utfeed **out)
+{
+	struct utfeed *u = utfeed_new(NULL, NULL);
+	int result = u ? stream_whole(u, bytes, len, content_type) : UTFEED_NO_MEMORY;
+
+	if (result != UTFEED_OK) {
+		utfeed_free(u);
+		u = NULL;
+	}
+	*out = u;
+	return result;
 }
 
 /* What was found */
@@ -329,6 +417,7 @@ const char *utfeed_content_type(const struct utfeed *u)
 
 uint64_t utfeed_count(const struct utfeed *u, const char *name)
 {
+	static const struct normalise_report none;
 	static const struct { const char *name; size_t offset; } counts[] = {
 		{ "malformed", offsetof(struct normalise_report, malformed) },
 		{ "others", offsetof(struct normalise_report, others) },
@@ -336,13 +425,13 @@ uint64_t utfeed_count(const struct utfeed *u, const char *name)
 		{ "bytes-in", offsetof(struct normalise_report, bytes_in) },
 		{ "bytes-out", offsetof(struct normalise_report, bytes_out) },
 	};
-	const struct normalise_report *report = u->normaliser ? normaliser_report(u->normaliser) : NULL;
+	const struct normalise_report *report = u->normaliser ? normaliser_report(u->normaliser) : &none;
 
-	for (size_t i = 0; report && i < sizeof(counts) / sizeof(counts[0]); i++)
+	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
 		if (strcmp(counts[i].name, name) == 0)
 			return *(const uint64_t *)(const void *)((const char *)report + counts[i].offset);
-	for (int i = 0; report && i < REPAIR_COUNT; i++)
+	for (int i = 0; i < REPAIR_COUNT; i++)
 		if (strcmp(repair_name(i), name) == 0)
 			return report->repairs[i];
-	return 0;
+	return UTFEED_NO_COUNT;
 }

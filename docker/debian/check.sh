@@ -73,6 +73,20 @@ built() {
 	rm -rf "$folder/$release-packages"
 	cp -R "$building/out" "$folder/$release-packages"
 }
+# What a program is compiled with: the -dev package beside the compiler that built it, and its examples
+developed() {
+	inside "$building" sh -ec 'apt-get install -y --no-install-recommends /out/libutfeed0_*.deb /out/libutfeed-dev_*.deb
+		examples=/usr/share/doc/libutfeed-dev/examples
+		flags=$(pkg-config --cflags --libs libutfeed)
+		cc -o /tmp/push $examples/example.c $flags
+		c++ -o /tmp/pull $examples/example.cpp $flags
+		for program in /tmp/push /tmp/pull; do
+			printf "<rss><a>\317\360\350\342\345\362</a></rss>" | $program | grep "<a>Привет</a>"
+		done
+		test -f /usr/share/man/man3/libutfeed.3.gz'
+}
+# What the configuration names is there
+named() { inside "$root" sh -ec 'for path in $(grep -o "/usr/share/[a-z./-]*[a-z]" /etc/utfeed/utfeed.conf); do test -f "$path"; done'; }
 linted() { inside "$building" sh -c 'lintian --allow-root --fail-on error /out/*.changes'; }
 
 paths() {
@@ -138,6 +152,7 @@ check() {
 	building=$folder/$release-build
 	good
 	holds "lintian finds errors" linted
+	holds "libutfeed-dev does not build its examples" developed
 	package=$(ls "$folder/$release-packages"/utfeed_*.deb)
 	root=$folder/$release-root
 	fresh "$release-root" >>"$log" 2>&1
@@ -149,6 +164,7 @@ check() {
 	holds "not installed" install_in "$root" /tmp/utfeed.deb
 	holds "its user is not there" inside "$root" id utfeed
 	holds "its configuration is wrong" without_config
+	holds "its configuration names a file that is not there" named
 	holds "every converter is there" inside "$root" utfeed charsets
 	holds "the demonstration fails" served
 	holds "debsums" inside "$root" sh -c 'cd / && md5sum -c --quiet /var/lib/dpkg/info/utfeed.md5sums'

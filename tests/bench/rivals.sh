@@ -18,7 +18,7 @@ crate() { find "${CRATES:-/usr/share/cargo/registry}" -maxdepth 1 -name "$1-[0-9
 rust() { rustc -O -C target-cpu=native --cap-lints allow -L "$folder" --out-dir "$folder" "$@"; }
 
 encoding_rs=$(crate encoding_rs) cfg_if=$(crate cfg-if)
-if command -v rustc >/dev/null 2>&1 && [ -n "$encoding_rs" ] && [ -n "$cfg_if" ]; then
+if rustc --version >/dev/null 2>&1 && [ -n "$encoding_rs" ] && [ -n "$cfg_if" ]; then
 	[ -e "$folder/libencoding_rs.rlib" ] || {
 		rust --edition 2018 --crate-type rlib --crate-name cfg_if "$cfg_if/src/lib.rs"
 		rust --edition 2018 --crate-type rlib --crate-name encoding_rs --extern "cfg_if=$folder/libcfg_if.rlib" "$encoding_rs/src/lib.rs"

@@ -1,6 +1,6 @@
-"""What docker/ ships for others to read: compose.yaml, the Dockerfile's variables, Kubernetes' objects, Prometheus' rules and Grafana's
-dashboard. Their options are options and their values load; the numbers they show are numbers that utfeed has."""
-import glob
+"""What docker/ ships for others to read: the files of compose, the Dockerfile's variables, Prometheus' rules and Grafana's dashboard
+(Kubernetes' objects have test_kubernetes.py). Their options are options and their values load; the numbers they show are numbers that
+utfeed has."""
 import hashlib
 import json
 import os
@@ -16,7 +16,6 @@ from wire import PATIENCE
 
 DOCKER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "docker")
 MONITORING = os.path.join(DOCKER, "monitoring")
-OBJECTS = sorted(glob.glob(os.path.join(DOCKER, "kubernetes", "*.yaml")))
 STATS = os.path.join(DOCKER, "..", "proxy", "base", "stats.def")
 # Of a variable of Grafana's, and of Prometheus itself
 OF_PROMETHEUS = {"up", "ALERTS"}
@@ -31,22 +30,24 @@ def text_of(*path):
         return file.read()
 
 
-def documents(path):
-    return [each for each in yaml.safe_load_all(text_of(path)) if each]
+def services(*names):
+    """The services of compose files, of which each adds to those before."""
+    made = {}
+    for name in names:
+        for service, text in yaml.safe_load(text_of(DOCKER, name))["services"].items():
+            for key, value in text.items():
+                known = made.setdefault(service, {})
+                known[key] = {**known.get(key, {}), **value} if isinstance(value, dict) else value
+    return made
 
 
 def containers():
-    """(where, arguments, environment, pod) of every container that runs utfeed."""
-    compose = yaml.safe_load(text_of(DOCKER, "compose.yaml"))["services"]["utfeed"]
-    yield "compose.yaml", compose["command"], compose["environment"], None
-    yield "Dockerfile", ["serve"], variables_of_the_image(), None
-    for path in OBJECTS:
-        for each in documents(path):
-            pod = each.get("spec", {}).get("template", {}).get("spec", {})
-            for container in pod.get("initContainers", []) + pod.get("containers", []):
-                if container["name"] == "utfeed":
-                    yield (os.path.basename(path), container["args"],
-                           {row["name"]: row.get("value", "a secret") for row in container["env"]}, (pod, container))
+    """(where, arguments, environment, grace) of every container that runs utfeed."""
+    image = variables_of_the_image()
+    yield "Dockerfile", ["serve"], image, None
+    for names in (["compose.yaml"], ["compose.yaml", "compose.admin.yaml"], ["compose.reader.yaml"]):
+        utfeed = services(*names)["utfeed"]
+        yield names[-1], utfeed["command"], {**image, **utfeed["environment"]}, utfeed["stop_grace_period"]
 
 
 def variables_of_the_image():
@@ -78,70 +79,52 @@ def seconds(text):
     return int(number) * {"ms": 0.001, "s": 1, "m": 60, "h": 3600, None: 0.001}[unit]
 
 
-@pytest.mark.parametrize("where, arguments, environment, pod", CONTAINERS, ids=[row[0] for row in CONTAINERS])
-def test_containers_configuration(where, arguments, environment, pod):
-    """Each variable is an option's, and the values load (as the start would have them)."""
+@pytest.mark.parametrize("where, arguments, environment, grace", CONTAINERS, ids=[row[0] for row in CONTAINERS])
+def test_containers_configuration(where, arguments, environment, grace, tmp_path):
+    """Each variable is an option's, and the values load (as the start would have them); compose waits for the drain."""
     options = set(re.findall(r'^(?:OPTION|SECRET)\([a-z]+, "([a-z-]+)"', text_of(DOCKER, "..", "conf", "options.def"), re.M))
     for name in environment:
-        assert name.startswith("UTFEED_") and name[len("UTFEED_"):].lower().replace("_", "-") in options, f"{where}: {name}"
+        option = name[len("UTFEED_"):].lower().replace("_", "-").removesuffix("-file")
+        assert name.startswith("UTFEED_") and option in options, f"{where}: {name}"
+    token = tmp_path / "token"
+    token.write_text("a-long-random-word\n")
+    token.chmod(0o440)
+    environment = {name: str(token) if value == "/run/secrets/admin-token" else value for name, value in environment.items()}
     done = subprocess.run([BINARY, *arguments, "--check-config"], env=environment, capture_output=True, text=True, timeout=PATIENCE, check=False)
     assert done.returncode == 0, done.stderr
-    if pod:
-        checked_pod(*pod, in_force(arguments, environment))
+    in_place = in_force(arguments, environment)
+    assert grace is None or seconds(grace) > seconds(in_place["drain-delay"]) + seconds(in_place["drain-timeout"])
 
 
-def checked_pod(pod, container, options):
-    """The probes ask what the admin listener answers, at its port; the pod waits for the drain."""
-    ports = {row["name"]: row["containerPort"] for row in container["ports"]}
-    assert str(ports["metrics"]) == options["admin-listen"].rsplit(":", 1)[1]
-    if "http" in ports:
-        assert str(ports["http"]) == options["listen"].rsplit(":", 1)[1]
-    for probe, path in (("startupProbe", "/readyz"), ("readinessProbe", "/readyz"), ("livenessProbe", "/healthz")):
-        assert container[probe]["httpGet"] == {"path": path, "port": "metrics"}
-    assert pod["terminationGracePeriodSeconds"] > seconds(options["drain-delay"]) + seconds(options["drain-timeout"])
-    assert container["securityContext"]["readOnlyRootFilesystem"] and container["securityContext"]["capabilities"] == {"drop": ["ALL"]}
+def test_the_token_of_compose():
+    """Who shows it, and who asks for it, have the same file; the ports that the comments name are published on loopback alone."""
+    made, text = services("compose.yaml", "compose.admin.yaml"), yaml.safe_load(text_of(DOCKER, "compose.admin.yaml"))
+    (secret,) = text["secrets"]
+    assert made["utfeed"]["environment"]["UTFEED_ADMIN_TOKEN_FILE"] == f"/run/secrets/{secret}"
+    assert made["utfeed"]["secrets"] == made["prometheus"]["secrets"] == [secret]
+    (config,) = re.findall(r"--config\.file=/etc/prometheus/(\S+)", made["prometheus"]["command"][0])
+    (job,) = yaml.safe_load(text_of(MONITORING, config))["scrape_configs"]
+    (plain,) = yaml.safe_load(text_of(MONITORING, "prometheus.yaml"))["scrape_configs"]
+    assert job == {**plain, "authorization": {"credentials_file": f"/run/secrets/{secret}"}}
+    assert all(port.startswith("127.0.0.1:") for service in [*services("compose.yaml").values(), *made.values()] for port in service.get("ports", []))
 
 
-def labels_and_ports():
-    """[(labels, {port})] of the pods that shared.yaml makes."""
-    made = []
-    for each in documents(os.path.join(DOCKER, "kubernetes", "shared.yaml")):
-        if each["kind"] == "Deployment":
-            template = each["spec"]["template"]
-            assert each["spec"]["selector"]["matchLabels"].items() <= template["metadata"]["labels"].items()
-            made.append((template["metadata"]["labels"], {port["containerPort"] for container in template["spec"]["containers"]
-                                                           for port in container["ports"]}))
-    return made
-
-
-def chosen(selector, pods):
-    return [ports for labels, ports in pods if selector["matchLabels"].items() <= labels.items()]
-
-
-def test_services_and_policies_name_pods_that_are_there():
-    pods = labels_and_ports()
-    for path in OBJECTS:
-        for each in documents(path):
-            if each["kind"] == "Service":
-                (ports,) = [ports for labels, ports in pods if each["spec"]["selector"].items() <= labels.items()]
-                assert {row["port"] for row in each["spec"]["ports"]} <= ports
-            if each["kind"] == "NetworkPolicy":
-                (ports,) = chosen(each["spec"]["podSelector"], pods)
-                assert {row["port"] for rule in each["spec"]["ingress"] for row in rule["ports"]} == ports
-                for rule in each["spec"]["egress"]:
-                    for peer in rule["to"]:
-                        if "podSelector" in peer and "namespaceSelector" not in peer:
-                            assert chosen(peer["podSelector"], pods) == [{row["port"] for row in rule["ports"]}]
+def test_the_reader_of_compose():
+    """It reaches utfeed by a network that leads nowhere else."""
+    text = yaml.safe_load(text_of(DOCKER, "compose.reader.yaml"))
+    reader, utfeed = text["services"]["reader"], text["services"]["utfeed"]
+    assert reader["networks"] == ["inside"] and text["networks"]["inside"]["internal"] and "inside" in utfeed["networks"]
+    assert reader["environment"]["http_proxy"] == "http://utfeed:" + utfeed["environment"]["UTFEED_LISTEN"].split(";")[0].rsplit(":", 1)[1]
 
 
 def test_what_compose_mounts_is_there():
-    services = yaml.safe_load(text_of(DOCKER, "compose.yaml"))["services"]
-    mounted = [volume.split(":")[0] for service in services.values() for volume in service.get("volumes", [])]
+    made = services("compose.yaml")
+    mounted = [volume.split(":")[0] for service in made.values() for volume in service.get("volumes", [])]
     assert len(mounted) == 4
     for path in mounted:
         assert os.path.exists(os.path.join(DOCKER, path)), path
     (target,) = yaml.safe_load(text_of(MONITORING, "prometheus.yaml"))["scrape_configs"][0]["static_configs"][0]["targets"]
-    assert target == "utfeed:" + services["utfeed"]["environment"]["UTFEED_ADMIN_LISTEN"].rsplit(":", 1)[1]
+    assert target == "utfeed:" + made["utfeed"]["environment"]["UTFEED_ADMIN_LISTEN"].rsplit(":", 1)[1]
 
 
 def dashboard():
@@ -244,6 +227,17 @@ def test_the_package_needs_what_a_build_needs():
     needed = re.search(r"^Build-Depends:((?:.*\n)(?: .*\n)*)", text_of(DOCKER, "debian", "control"), re.M)[1]
     listed = {re.sub(r"\[[a-z0-9 ]+\]", "[MACHINES]", item.strip()) for item in needed.split(",") if "-dev" in item and "<!nocheck>" not in item}
     assert listed == build
+
+
+def test_a_rustc_without_a_compiler(tmp_path):
+    """rustup's rustc stands in PATH also where no compiler was chosen, as in the home that dpkg-buildpackage makes up: make check goes on without."""
+    shim = tmp_path / "rustc"
+    shim.write_text("#!/bin/sh\necho 'rustup could not choose a version of rustc to run' >&2\nexit 1\n")
+    shim.chmod(0o755)
+    (tmp_path / "encoding_rs-0.8.35").mkdir()
+    done = subprocess.run(["sh", os.path.join(DOCKER, "..", "tests", "check-whatwg.sh")], cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE,
+                          env={**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}", "CRATES": str(tmp_path)}, check=False)
+    assert done.returncode == 77 and "no encoding_rs" in done.stdout, done.stdout + done.stderr
 
 
 def test_bill_of_materials():

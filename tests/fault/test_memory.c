@@ -10,6 +10,7 @@
 
 #include "core/decode/decoder.h"
 #include "core/evidence/detector.h"
+#include "core/library/utfeed.h"
 #include "core/normalise/normalise.h"
 #include "core/text/utf8.h"
 
@@ -289,8 +290,31 @@ static void undecodable_body(void)
 	fault.no_converter = false;
 }
 
+/* The library's call for a whole body: it gives a stream, or says that memory is missing and gives none. */
+static void refused_at_once(void)
+{
+	for (size_t i = 0; i < sizeof(bodies) / sizeof(bodies[0]); i++) {
+		size_t n = 0, len;
+
+		do {
+			struct utfeed *u;
+			int result;
+
+			fault.hit = false;
+			fault.until = ++n;
+			result = utfeed_normalise(bodies[i].body, strlen(bodies[i].body), bodies[i].content_type, &u);
+			fault.until = 0;
+			UNIT_ROW(result == (fault.hit ? UTFEED_NO_MEMORY : UTFEED_OK) && !u == fault.hit, "%s, request %zu: %d", bodies[i].what, n, result);
+			UNIT_ROW(fault.hit || (*utfeed_output(u, &len) && len), "%s: no output", bodies[i].what);
+			utfeed_free(u);
+		} while (fault.hit);
+		UNIT_ROW(n > 2, "%s: only %zu requests", bodies[i].what, n - 1);
+	}
+}
+
 /* What a process learned of its machine's converters it keeps: those that know none come first. */
 UNIT_SUITE(memory, { "detector without converters", detector_without_converters }, { "without converters", without_converters },
     { "undecodable body", undecodable_body }, { "decoders", decoders },
     { "lost races", lost_races }, { "detector", detector }, { "trust 24: refused bodies", refused_bodies },
+    { "refused at once", refused_at_once },
     { "trust 24: converters that could not be loaded", converters_that_could_not_be_loaded })

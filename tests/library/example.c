@@ -1,11 +1,11 @@
-/* Writes the feed on standard input as UTF-8, and on standard error what it was.
+/* Writes the feed on standard input as UTF-8, and on standard error its encoding. The library pushes its output.
  *	cc example.c $(pkg-config --cflags --libs libutfeed) && ./a.out <feed.xml */
 #include <stdio.h>
 #include <utfeed.h>
 
 static int write_out(void *arg, const void *bytes, size_t len)
 {
-	return fwrite(bytes, 1, len, arg) == len ? 0 : -1;
+	return fwrite(bytes, 1, len, (FILE *)arg) == len ? 0 : -1;
 }
 
 int main(int argc, char **argv)

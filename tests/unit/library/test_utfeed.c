@@ -130,15 +130,126 @@ static void states(void)
 	CU_ASSERT_PTR_NULL(utfeed_rule(u));
 	CU_ASSERT_PTR_NULL(utfeed_charset(u));
 	CU_ASSERT_EQUAL(utfeed_count(u, "bytes-in"), 0);
+	CU_ASSERT_EQUAL(utfeed_count(u, "no such thing"), UTFEED_NO_COUNT);
 	CU_ASSERT_EQUAL(utfeed_feed(u, "<rss/>", 6), UTFEED_OK);
 	CU_ASSERT_EQUAL(utfeed_is_feed(u), -1);
 	CU_ASSERT_EQUAL(utfeed_set(u, "policy", "auto"), UTFEED_TOO_LATE);
 	CU_ASSERT_EQUAL(utfeed_finish(u), UTFEED_OK);
 	CU_ASSERT_EQUAL(utfeed_feed(u, "x", 1), UTFEED_TOO_LATE);
 	CU_ASSERT_EQUAL(utfeed_finish(u), UTFEED_TOO_LATE);
-	CU_ASSERT_EQUAL(utfeed_count(u, "no such thing"), 0);
+	CU_ASSERT_EQUAL(utfeed_count(u, "no such thing"), UTFEED_NO_COUNT);
+	CU_ASSERT_EQUAL(utfeed_count(u, ""), UTFEED_NO_COUNT);
 	utfeed_free(u);
 	utfeed_free(NULL);
+}
+
+/* The same body at once and by pulling, in pieces of every length, gives what a writer gets. */
+static void at_once(void)
+{
+	for (size_t i = 0; i < sizeof(streams) / sizeof(streams[0]); i++) {
+		const struct stream_row *row = &streams[i];
+		struct gathered g = { 0 };
+		struct utfeed *u;
+		const char *output;
+		int result;
+
+		if (row->setting)
+			continue;
+		result = utfeed_normalise(row->in, strlen(row->in), row->content_type, &u);
+		UNIT_ROW(result == UTFEED_OK && u, "%s: %s", row->name, utfeed_result_text(result));
+		output = utfeed_output(u, &g.len);
+		UNIT_ROW(output[g.len] == '\0', "%s: no zero byte", row->name);
+		memcpy(g.bytes, output, g.len);
+		told(row, u, result, &g);
+		CU_ASSERT_EQUAL(utfeed_feed(u, "x", 1), UTFEED_TOO_LATE);
+		utfeed_free(u);
+	}
+}
+
+/* All that there is, in pieces of that size. */
+static void pull(struct utfeed *u, struct gathered *g, size_t piece)
+{
+	size_t len;
+
+	while ((len = utfeed_read(u, g->bytes + g->len, piece)) > 0)
+		g->len += len;
+}
+
+static void pulled(void)
+{
+	for (size_t i = 0; i < sizeof(streams) / sizeof(streams[0]); i++) {
+		const struct stream_row *row = &streams[i];
+
+		for (size_t piece = 1; piece < 9; piece++) {
+			struct gathered g = { 0 };
+			struct utfeed *u = utfeed_new(NULL, NULL);
+			int result = UTFEED_OK;
+			size_t left;
+
+			if (row->setting)
+				CU_ASSERT_EQUAL(utfeed_set(u, row->setting, row->value), UTFEED_OK);
+			if (row->content_type)
+				CU_ASSERT_EQUAL(utfeed_set(u, "content-type", row->content_type), UTFEED_OK);
+			for (const char *at = row->in; *at && result == UTFEED_OK; at++) {
+				result = utfeed_feed(u, at, 1);
+				pull(u, &g, piece);
+			}
+			if (result == UTFEED_OK)
+				result = utfeed_finish(u);
+			pull(u, &g, piece);
+			told(row, u, result, &g);
+			CU_ASSERT_STRING_EQUAL(utfeed_output(u, &left), "");
+			CU_ASSERT_EQUAL(left, 0);
+			utfeed_free(u);
+		}
+	}
+}
+
+/* Output that nobody reads is kept whole; what was read leaves room for more. */
+static void kept_output(void)
+{
+	static const struct { size_t texts, read; } rows[] = { { 1, 0 }, { 3000, 0 }, { 3000, 7 }, { 3000, 4096 }, { 3000, 100000 } };
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		static char buffer[100000];
+		struct utfeed *u = utfeed_new(NULL, NULL);
+		size_t read = 0, left;
+		const char *output;
+
+		CU_ASSERT_EQUAL(utfeed_set(u, "sniff-bytes", "1024"), UTFEED_OK);
+		CU_ASSERT_EQUAL(utfeed_feed(u, "<rss>", 5), UTFEED_OK);
+		for (size_t n = 0; n < rows[i].texts; n++) {
+			CU_ASSERT_EQUAL(utfeed_feed(u, "<item>text</item>", 17), UTFEED_OK);
+			read += utfeed_read(u, buffer, rows[i].read);
+		}
+		CU_ASSERT_EQUAL(utfeed_feed(u, "</rss>", 6), UTFEED_OK);
+		CU_ASSERT_EQUAL(utfeed_finish(u), UTFEED_OK);
+		output = utfeed_output(u, &left);
+		UNIT_ROW(left >= 6 && strcmp(output + left - 6, "</rss>") == 0, "%zu texts, read by %zu", rows[i].texts, rows[i].read);
+		UNIT_ROW(read + left == 11 + 17 * rows[i].texts, "%zu texts, read by %zu: %zu and %zu left", rows[i].texts, rows[i].read, read, left);
+		utfeed_free(u);
+	}
+}
+
+/* A stream with a writer keeps nothing; one that found nothing, or was never fed, has an empty output. */
+static void nothing_kept(void)
+{
+	struct gathered g = { 0 };
+	struct utfeed *u = utfeed_new(gather, &g);
+	size_t len = 1;
+	char byte;
+
+	CU_ASSERT_EQUAL(utfeed_feed(u, "<rss/>", 6), UTFEED_OK);
+	CU_ASSERT_EQUAL(utfeed_finish(u), UTFEED_OK);
+	CU_ASSERT_EQUAL(utfeed_read(u, &byte, 1), 0);
+	CU_ASSERT_STRING_EQUAL(utfeed_output(u, &len), "");
+	CU_ASSERT_EQUAL(len, 0);
+	utfeed_free(u);
+	CU_ASSERT_EQUAL(utfeed_normalise(NULL, 0, NULL, &u), UTFEED_OK);
+	CU_ASSERT_STRING_EQUAL(utfeed_output(u, &len), "");
+	CU_ASSERT_EQUAL(utfeed_read(u, NULL, 0), 0);
+	CU_ASSERT_EQUAL(utfeed_is_feed(u), 0);
+	utfeed_free(u);
 }
 
 /* Whatever number the writer returns, also one of the library's or the normaliser's own. */
@@ -199,4 +310,5 @@ static void words(void)
 
 UNIT_SUITE(utfeed, { "settings", settings }, { "streams, whole and byte by byte", whole_and_by_bytes }, { "states", states },
 	{ "stopped by the writer", stopped_by_the_writer }, { "settings are copied", settings_are_copied },
-	{ "base and repairs", base_and_repairs }, { "words", words })
+	{ "base and repairs", base_and_repairs }, { "words", words }, { "at once", at_once }, { "pulled", pulled },
+	{ "kept output", kept_output }, { "nothing kept", nothing_kept })
