@@ -243,7 +243,7 @@ int utfeed_set(struct utfeed *u, const char *name, const char *value)
 enum { KEPT_MIN = 4096 };
 
 /* Makes room for len bytes and the zero byte behind them. What was read leaves first, if it is half of the room. */
-static bool kept_room(struct kept_output *kept, size_t len)
+static bool output_room(struct kept_output *kept, size_t len)
 {
 	size_t unread = kept->to - kept->from, size = kept->size > KEPT_MIN ? kept->size : KEPT_MIN;
 	char *grown;
@@ -266,9 +266,9 @@ static bool kept_room(struct kept_output *kept, size_t len)
 	return true;
 }
 
-static int keep(struct kept_output *kept, const uint8_t *bytes, size_t len)
+static int output_keep(struct kept_output *kept, const uint8_t *bytes, size_t len)
 {
-	if (!kept_room(kept, len))
+	if (!output_room(kept, len))
 		return UTFEED_NO_MEMORY;
 	memcpy(kept->bytes + kept->to, bytes, len);
 	kept->to += len;
@@ -312,7 +312,7 @@ static int stream_write(void *arg, const uint8_t *bytes, size_t len)
 	struct utfeed *u = arg;
 
 	if (!u->write)
-		return keep(&u->kept, bytes, len);
+		return output_keep(&u->kept, bytes, len);
 	return u->write(u->arg, bytes, len) == 0 ? 0 : UTFEED_STOPPED;
 }
 
