@@ -73,7 +73,7 @@ built() {
 	rm -rf "$folder/$release-packages"
 	cp -R "$building/out" "$folder/$release-packages"
 }
-# What a program is compiled with: the -dev package beside the compiler that built it, and its examples
+# The -dev package, beside the compiler that built it, builds its examples.
 developed() {
 	inside "$building" sh -ec 'apt-get install -y --no-install-recommends /out/libutfeed0_*.deb /out/libutfeed-dev_*.deb
 		examples=/usr/share/doc/libutfeed-dev/examples
@@ -85,7 +85,7 @@ developed() {
 		done
 		test -f /usr/share/man/man3/libutfeed.3.gz'
 }
-# What the configuration names is there
+# Every file that the configuration names is installed.
 named() { inside "$root" sh -ec 'for path in $(grep -o "/usr/share/[a-z./-]*[a-z]" /etc/utfeed/utfeed.conf); do test -f "$path"; done'; }
 linted() { inside "$building" sh -c 'lintian --allow-root --fail-on error /out/*.changes'; }
 

@@ -1,7 +1,7 @@
-/* Owns the fuzz target of core/library/utfeed.c. Input: a byte for the way the body is cut, a Content-Type up to a line feed (empty: a file), then
- * the body, whose bytes lie at the end of a block of their own, so that AddressSanitizer sees a read behind them.
- * Invariants: a body at once, pulled and pushed gives the same output, rule, counters and result; the output of a feed is UTF-8 and has a zero byte
- * behind it; nothing is left after it was read; a name that is no counter's is told. */
+/* Owns the fuzz target of core/library/utfeed.c. Input: a byte says how the body is cut. A Content-Type follows, up to a line feed; an empty one is
+ * a file. The rest is the body. It has a block of memory of its own, so that AddressSanitizer sees a read behind it.
+ * Invariants: at once, pulled and pushed, a body gives the same output, rule and counters. The output of a feed is UTF-8, and a zero byte follows it.
+ * Output that was read is gone. An unknown counter gives UTFEED_NO_COUNT. */
 #include "core/library/utfeed.h"
 #include "core/text/utf8.h"
 
