@@ -242,7 +242,7 @@ int utfeed_set(struct utfeed *u, const char *name, const char *value)
 
 enum { KEPT_MIN = 4096 };
 
-/* Makes room for len bytes and the zero byte behind them. Bytes that the program has read leave first, if they fill half of the room. */
+/* Makes room for len bytes and a zero byte. Bytes that were read leave first, if they fill half of the room. */
 static bool output_room(struct kept_output *kept, size_t len)
 {
 	size_t unread = kept->to - kept->from, size = kept->size > KEPT_MIN ? kept->size : KEPT_MIN;
