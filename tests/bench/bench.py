@@ -9,6 +9,7 @@ usage: bench.py BUILD FOLDER            the parts of BENCH (those of PARTS; all 
 Parts that were measured before and are not this time stay in results.json as they were."""
 import os
 import platform
+import signal
 import subprocess
 import sys
 import time
@@ -137,6 +138,7 @@ def main(arguments):
         write(folder, said, tables)
         os.remove(os.path.join(folder, "report.md"))
     elif len(arguments) == 2:
+        signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))      # as an exception: the servers end with it
         measure(os.path.abspath(arguments[0]), os.path.abspath(arguments[1]))
     else:
         raise SystemExit(__doc__)
