@@ -357,6 +357,17 @@ def test_what_a_kill_loses():
         assert case.judged() == wrongs
 
 
+@pytest.mark.parametrize("sent,pending,wrongs", [(17, False, []), (3000, False, ["removed"]), (3000, True, [])])
+def test_what_another_process_learns_of_an_unsafe_request(sent, pending, wrongs):
+    """A little later than its answer, and later still if the store between the two cannot be reached."""
+    case = Case()
+    both(stored(), gone())(case)
+    purge = Removal(lambda url: False, False, moment(16))
+    purge.over, purge.pending = moment(18), pending
+    case.world.shared, case.world.removals[0].settles, case.world.purges = True, False, [purge]
+    assert case.judged(sent=sent, ended=sent + 5) == wrongs
+
+
 def test_what_two_get_of_one():
     """Each alone may be the request that it answers; both cannot."""
     case = Case()

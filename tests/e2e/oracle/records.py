@@ -101,14 +101,18 @@ class Answer:
 
 class Removal:
     """A purge or a successful unsafe request. covers(url); soft: stale from then on. ended None: not answered yet; over: nothing is
-    done for it any more, whatever the answer was. settles: once it is answered the second store has it (utfeed-operating(7) PURGE)."""
+    done for it any more, whatever the answer was. settles: once it is answered the second store has it (utfeed-operating(7) PURGE).
+    pending: the answer was that the second store does not have it yet."""
 
     def __init__(self, covers, soft, sent, settles=True):
-        self.covers, self.soft, self.sent, self.settles, self.ended, self.over = covers, soft, sent, settles, None, None
+        self.covers, self.soft, self.sent, self.settles, self.ended, self.over, self.pending = covers, soft, sent, settles, None, None, False
 
     def counts(self, q, world):
-        """Whether q comes late enough for it: where two utfeeds share a store, the other one learns of an unsafe request a little later."""
-        return self.settles or not world.shared or self.ended.ms + LATE_MS < q.sent.ms
+        """Whether q comes late enough for it: where two utfeeds share a store, the other one learns of an unsafe request a little later, or
+        much later if the store cannot be reached, which a PURGE of then tells."""
+        if self.settles or not world.shared:
+            return True
+        return self.ended.ms + LATE_MS < q.sent.ms and not any(r.pending and r.over.seq > self.sent.seq for r in world.purges)
 
 
 LATE_MS = 2000          # within so long utfeed has done what it does behind an answer

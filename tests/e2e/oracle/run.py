@@ -228,7 +228,8 @@ class Cell:
         def done(answer, client):
             self.run.bench.keep(client)
             removal.over = self.run.bench.moment()
-            if answer.status == 200:            # 202: the second store does not have it yet
+            removal.pending = answer.status == 202
+            if answer.status == 200:
                 removal.ended = self.run.bench.moment()
             self.note("purge", url, word, answer.status)
             self.run.stats[f"purge={answer.status}"] += 1
