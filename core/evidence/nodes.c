@@ -27,23 +27,42 @@ enum {
 	EDGE_STEP = 64
 };
 
-/* Whether there is a lead with a trail behind it, without which nothing is UTF-8. */
+/* The place from `at` on, which is not 0, of the first trail with a lead before it, without which nothing is UTF-8;
+ * len: there is none. A word of bytes is looked at together with the word one byte before it. */
+static size_t next_sequence(const uint8_t *bytes, size_t at, size_t len)
+{
+	const uint64_t first_bits = UINT64_C(0x8080808080808080);
+	uint64_t leads, trails;
+
+	for (; at + sizeof trails <= len; at += sizeof trails) {
+		memcpy(&leads, bytes + at - 1, sizeof leads);
+		memcpy(&trails, bytes + at, sizeof trails);
+		if (leads & leads << 1 & trails & ~(trails << 1) & first_bits)
+			break;
+	}
+	while (at < len && ((bytes[at] & 0xC0) != 0x80 || bytes[at - 1] < 0xC0))
+		at++;
+	return at;
+}
+
 static bool has_sequence(const uint8_t *bytes, size_t len)
 {
-	for (size_t i = 1; i < len; i++)
-		if ((bytes[i] & 0xC0) == 0x80 && bytes[i - 1] >= 0xC0)
-			return true;
-	return false;
+	return next_sequence(bytes, 1, len) < len;
 }
 
 /* Whether there is a whole character beyond ASCII, or a pair of surrogates. */
 static bool has_character(const uint8_t *bytes, size_t len)
 {
-	for (size_t i = 1; i < len; i++)
-		if ((bytes[i] & 0xC0) == 0x80 && bytes[i - 1] >= 0xC2 &&
-		    (utf8_valid_prefix(bytes + i - 1, len - i + 1 < CHARACTER ? len - i + 1 : CHARACTER) > 0 ||
-			utf8_fault(bytes + i - 1, len - i + 1).kind == FAULT_PAIR))
+	const uint8_t *lead;
+	size_t left;
+
+	for (size_t at = 1; (at = next_sequence(bytes, at, len)) < len; at++) {
+		lead = bytes + at - 1;
+		left = len - at + 1;
+		if (*lead >= 0xC2 && (utf8_valid_prefix(lead, left < CHARACTER ? left : CHARACTER) > 0 ||
+					 utf8_fault(lead, left).kind == FAULT_PAIR))
 			return true;
+	}
 	return false;
 }
 
