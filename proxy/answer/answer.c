@@ -120,6 +120,13 @@ void answer_set_kept(struct answer *a, int fwd_status)
 	a->status = (struct cache_status){ .kept = true, .fwd = FWD_STALE, .fwd_status = fwd_status, .detail = "kept" };
 }
 
+/* Whether what answers is stored, as far as is known when its head goes out: a body that has outgrown its room by then
+ * is not, nor one with bytes behind its end. */
+static bool answer_is_stored(const struct filled *told, const struct object *o)
+{
+	return told->stored && (object_phase(o) == OBJECT_SUBSTITUTED || object_is_retained(o));
+}
+
 /* Takes over what the fill tells of the object that answers. */
 static void answer_note(struct answer *a, const struct object *o)
 {
@@ -128,7 +135,7 @@ static void answer_note(struct answer *a, const struct object *o)
 	if (!told)
 		return;
 	a->status.fwd_status = told->fwd_status;
-	a->status.stored = told->stored;
+	a->status.stored = answer_is_stored(told, o);
 	a->why = told->failure;
 	a->came = told->came;
 	if (object_phase(o) != OBJECT_SUBSTITUTED) {

@@ -56,7 +56,7 @@ int64_t answer_next_fetch(const struct answer *a, const struct object *o)
 		return a->status.fwd_status == 304 && !a->status.stored ? 0 : freshness_end(&a->freshness);
 	case SOURCE_FILL:
 	case SOURCE_COLLAPSED:
-		return told ? atomic_load_explicit(&told->expires, memory_order_relaxed) : 0;
+		return told && a->status.stored ? atomic_load_explicit(&told->expires, memory_order_relaxed) : 0;
 	case SOURCE_PAST:
 		break;
 	}

@@ -108,9 +108,9 @@ static int transform_on_decided(void *arg, const struct verdict *v)
 	struct verdict coded;
 	bool unpacks;
 
+	tr->options.head.keeps_type = v->keeps_type;
 	if (pass_waits(tr, v))
 		return 0;
-	tr->options.head.keeps_type = v->keeps_type;
 	if (tr->coding == CODING_UNKNOWN && v->kind == VERDICT_NONE) {
 		verdict_untouched(&coded, tr->options.encoding.policy, VREASON_ENCODED);
 		v = &coded;

@@ -131,6 +131,7 @@ static bool fetch_is_reusable(struct fetch *f, size_t left)
 		more = conn_read(f->conn, &byte, 1);
 	if (more > 0) {
 		f->hooks.done = NULL;
+		object_unretain(f->object);
 		transform_leave_end(f->transform);
 		stats_add(loop_stats(fetch_loop(f)), STAT_RESPONSES_OVER_LONG, 1);
 	}

@@ -132,7 +132,9 @@ def test_objects_larger_than_allowed_pass_unstored(start, origin, site):
     site["/small"], site["/large"] = page(FRESH, body=b"x" * 1024), page(FRESH, body=b"x" * 1025)
     site["/chunked"] = message("200 OK", FRESH, "Transfer-Encoding: chunked", body=chunked(b"x" * 1025))
     for path, asked in (("/small", 1), ("/large", 2), ("/chunked", 2)):
-        assert len(proxy.get(path).body) == len(proxy.get(path).body) and site.count(path) == asked, path
+        first = proxy.get(path)
+        assert len(first.body) == len(proxy.get(path).body) and site.count(path) == asked, path
+        assert ("stored" in first["Cache-Status"]) == (asked == 1), path
 
 
 def test_memory_is_bounded(start, origin, site):
