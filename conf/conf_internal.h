@@ -106,8 +106,6 @@ struct conf_shown conf_shown_name(const char *name, size_t len);
 void conf_write_shown(FILE *, const struct conf_row *, const void *base);
 
 /* conf_secret.c: values in files. */
-/* The row of the option that names a file for the value of that row; NULL: there is none. */
-const struct conf_row *conf_secret_file(const struct conf_row *rows, size_t count, const struct conf_row *row);
 /* Whether base names a file for the value of that row. */
 bool conf_secret_in_file(const struct conf_row *rows, size_t count, const struct conf_row *row, const void *base);
 /* Reads every file that is named. The errors are kept by conf_note_error(). */
@@ -175,6 +173,23 @@ int conf_gateway_defaults(struct conf *, struct conf_error *);
 bool conf_is_of_gateway(const struct conf_row *);
 /* The default of a route's option by the way of its requests; NULL: the global value counts. */
 const char *conf_way_default(const struct conf *, const struct conf_route *, const struct conf_row *);
+
+/* conf_number.c */
+int conf_int_set(const struct conf_row *, void *number, const struct conf_value *, struct conf_error *);
+void conf_int_format(FILE *, const struct conf_row *, const void *number);
+int conf_workers_set(const struct conf_row *, void *number, const struct conf_value *, struct conf_error *);
+int conf_size_set(const struct conf_row *, void *number, const struct conf_value *, struct conf_error *);
+void conf_size_format(FILE *, const struct conf_row *, const void *number);
+int conf_budget_set(const struct conf_row *, void *number, const struct conf_value *, struct conf_error *);
+void conf_budget_format(FILE *, const struct conf_row *, const void *number);
+int conf_rate_set(const struct conf_row *, void *number, const struct conf_value *, struct conf_error *);
+void conf_rate_format(FILE *, const struct conf_row *, const void *number);
+int conf_mode_set(const struct conf_row *, void *number, const struct conf_value *, struct conf_error *);
+void conf_mode_format(FILE *, const struct conf_row *, const void *number);
+int conf_time_set(const struct conf_row *, void *number, const struct conf_value *, struct conf_error *);
+void conf_time_format(FILE *, const struct conf_row *, const void *number);
+int conf_interval_set(const struct conf_row *, void *number, const struct conf_value *, struct conf_error *);
+void conf_interval_format(FILE *, const struct conf_row *, const void *number);
 
 /* conf_origin.c: addresses */
 /* The text in small letters, for the caller to free; NULL: out of memory. */

@@ -9,14 +9,15 @@
 
 enum { SECRET_MAX_BYTES = 8192 };
 
-const struct conf_row *conf_secret_file(const struct conf_row *rows, size_t count, const struct conf_row *row)
+/* The row of the option that names a file for the value of that row; NULL: there is none. */
+static const struct conf_row *secret_file(const struct conf_row *rows, size_t count, const struct conf_row *row)
 {
 	return row + 1 < rows + count && row[1].type == CONF_TYPE_SECRET_FILE ? row + 1 : NULL;
 }
 
 bool conf_secret_in_file(const struct conf_row *rows, size_t count, const struct conf_row *row, const void *base)
 {
-	const struct conf_row *file = conf_secret_file(rows, count, row);
+	const struct conf_row *file = secret_file(rows, count, row);
 
 	return file && **(char *const *)(const void *)((const char *)base + file->offset);
 }

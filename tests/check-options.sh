@@ -1,5 +1,5 @@
 #!/bin/sh
-# Every option of conf/*.def is used by proxy/, tested outside test_conf.c, and in the sample and the manuals as the tables say;
+# Every option of conf/*.def is used by proxy/, tested outside test_conf*.c, and in the sample and the manuals as the tables say;
 # README's table of options gives the defaults that these tables give.
 # usage: check-options.sh [--update]: writes the generated parts of conf/utfeed.conf.sample, utfeed.1 and utfeed.conf.5 first
 build=$(pwd)
@@ -70,7 +70,7 @@ while read -r name member; do
 	count=$((count + 1))
 	variable=UTFEED_$(echo "$name" | tr 'a-z-' 'A-Z_')
 	grep -Eqr --include='*.[ch]' -e "(->|\.)$member\b" proxy || bad "$name: proxy/ does not use $member"
-	grep -Eqr --include='test_*.py' --include='conftest.py' --include='test_*.c' --exclude=test_conf.c \
+	grep -Eqr --include='test_*.py' --include='conftest.py' --include='test_*.c' --exclude='test_conf*.c' \
 		-e "--$name\b|(^|[^a-z-])$name ?=|\b$variable\b|(->|\.)$member\b|\b$member ?=" tests || bad "$name: no test names it"
 done <<END
 $names

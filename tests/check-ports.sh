@@ -33,7 +33,8 @@ arm64() {
 musl() {
 	has musl-gcc || { absent "no musl-gcc (musl-tools)"; return; }
 	tested musl-gcc "" "decode/test_charset decode/test_decoder decode/test_decoder_basic decode/test_decoder_table decode/test_whatwg
-		evidence/test_detector evidence/test_nodes evidence/test_xmldecl normalise/test_mixed normalise/test_normalise policy/test_policy
+		evidence/test_detector evidence/test_nodes evidence/test_xmldecl normalise/test_mixed normalise/test_normalise normalise/test_normalise_window
+		policy/test_policy
 		policy/test_policy_auto policy/test_policy_explain"
 }
 

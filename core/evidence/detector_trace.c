@@ -1,4 +1,4 @@
-/* Owns the record of a weighing; see detector_trace.h. */
+/* Owns the trace of a weighing; see detector_trace.h. */
 #include "core/evidence/detector_trace.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
-/* Owns the record of a weighing: how every reading fared, for people who ask why the detector chose as it did.
+/* Owns the trace of a weighing: how every reading fared, for people who ask why the detector chose as it did.
  * Must not know: how a text is read. Nobody but `utfeed check --explain` makes one.
- * Invariant: the record changes nothing in what the detector finds. */
+ * Invariant: the trace changes nothing in what the detector finds. */
 #ifndef UTFEED_CORE_EVIDENCE_DETECTOR_TRACE_H
 #define UTFEED_CORE_EVIDENCE_DETECTOR_TRACE_H
 

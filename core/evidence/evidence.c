@@ -137,14 +137,6 @@ struct utf8_count evidence_count(const struct evidence *e)
 	return utf8_count(e->bytes + utf8_mark(e), e->len - utf8_mark(e), e->complete);
 }
 
-void evidence_collect(struct evidence *e, bool http, const char *content_type, size_t content_type_len,
-    enum charset forced, const uint8_t *bytes, size_t len, bool complete)
-{
-	evidence_labels(e, http, content_type, content_type_len, forced);
-	evidence_look(e, bytes, len, complete);
-	evidence_finish(e);
-}
-
 bool evidence_is_settled(const struct evidence *e)
 {
 	if (e->complete)

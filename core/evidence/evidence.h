@@ -62,16 +62,14 @@ struct evidence {
 
 /* content_type NULL: there is no such field (or no HTTP). The evidence borrows bytes. These functions never fail. While
  * the window grows, evidence is gathered in steps. First evidence_labels() reads what came with the body. Then
- * evidence_look() looks at the first bytes, any number of times. Last evidence_finish() reads the whole window (utf8).
- * A call of evidence_collect() does all three. */
+ * evidence_look() looks at the first bytes, any number of times. Last evidence_finish() reads the whole window
+ * (utf8). */
 void evidence_labels(struct evidence *, bool http, const char *content_type, size_t content_type_len,
     enum charset forced);
 void evidence_look(struct evidence *, const uint8_t *bytes, size_t len, bool complete);
 void evidence_finish(struct evidence *);
 /* The counts behind utf8. */
 struct utf8_count evidence_count(const struct evidence *);
-void evidence_collect(struct evidence *, bool http, const char *content_type, size_t content_type_len,
-    enum charset forced, const uint8_t *bytes, size_t len, bool complete);
 
 /* The family in which `auto` and the look-in (sniff.h) read the body's ASCII characters: by the mark, else by the
  * first bytes, else ASCII. Never FAMILY_NONE. */

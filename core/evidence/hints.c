@@ -35,7 +35,9 @@ static size_t span_until(const char *text, size_t len, const char *ends)
 	return n;
 }
 
-void hints_read_language(struct hints *h, const char *value, size_t len)
+/* A language tag (BCP 47), or several with commas between them (RFC 9110 section 8.5). More than one language other
+ * than English says nothing: it is the list of a site's languages, or that of a feed in several. */
+static void hints_read_language(struct hints *h, const char *value, size_t len)
 {
 	enum language l, only = LANGUAGE_EN;
 	size_t at = 0, n;
@@ -63,7 +65,8 @@ static void read_country(struct hints *h, const char *languages)
 	}
 }
 
-void hints_read_url(struct hints *h, const char *url, size_t len)
+/* The URL of the feed, or a host. */
+static void hints_read_url(struct hints *h, const char *url, size_t len)
 {
 	size_t scheme = span_until(url, len, ":/?#"), host, dot, i;
 

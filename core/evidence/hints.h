@@ -27,10 +27,5 @@ void hints_read_feed(struct hints *, const uint8_t *bytes, size_t len);
 /* Reads what the feed does not say by itself: Content-Language counts if no language is known yet, the URL's country
  * if no country is. */
 void hints_read_told(struct hints *, const struct hints_told *);
-/* A language tag (BCP 47), or several with commas between them (RFC 9110 section 8.5). More than one language other
- * than English says nothing: it is the list of a site's languages, or that of a feed in several. */
-void hints_read_language(struct hints *, const char *value, size_t len);
-/* The URL of the feed, or a host. */
-void hints_read_url(struct hints *, const char *url, size_t len);
 
 #endif

@@ -2,11 +2,11 @@
 #include "core/normalise/mixed.h"
 
 #include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "core/decode/decoder.h"
 #include "core/evidence/nodes.h"
+#include "core/memory/held.h"
 #include "core/memory/spares.h"
 #include "core/text/utf8.h"
 
@@ -35,8 +35,7 @@ struct mixed {
 	struct decoder *others;         /* NULL: there was no such node. */
 	struct decoder *rest;           /* Reads the rest of a node longer than NODE_MAX; NULL: there is none. */
 	uint64_t nodes, malformed;      /* Malformed: what decoders that are closed have counted. */
-	uint8_t *held;                  /* The open node from its first byte beyond ASCII on. */
-	size_t held_len, held_cap;
+	struct held held;               /* The open node from its first byte beyond ASCII on. */
 };
 
 struct mixed *mixed_new(struct sink sink, struct spares *spares)
@@ -58,7 +57,7 @@ void mixed_free(struct mixed **m)
 	if (*m) {
 		decoder_free(&(*m)->strays);
 		decoder_free(&(*m)->others);
-		free((*m)->held);
+		held_free(&(*m)->held);
 		spares_give((*m)->spares, *m, sizeof(**m));
 	}
 	*m = NULL;
@@ -196,22 +195,6 @@ static int write_node(struct mixed *m, const uint8_t *node, size_t len, bool end
 	return rc || !ends ? rc : end_node(m, d);
 }
 
-static int mixed_hold(struct mixed *m, const uint8_t *in, size_t len)
-{
-	if (m->held_cap - m->held_len < len) {
-		size_t cap = m->held_len + len < HELD_FIRST ? HELD_FIRST : 2 * (m->held_len + len);
-		uint8_t *held = realloc(m->held, cap);
-
-		if (!held)
-			return -1;
-		m->held = held;
-		m->held_cap = cap;
-	}
-	memcpy(m->held + m->held_len, in, len);
-	m->held_len += len;
-	return 0;
-}
-
 /* The next piece of the input: what it takes is added to *at. */
 static int feed_rest(struct mixed *m, const uint8_t *in, size_t *at, size_t len)
 {
@@ -228,17 +211,17 @@ static int feed_rest(struct mixed *m, const uint8_t *in, size_t *at, size_t len)
 
 static int feed_held_node(struct mixed *m, const uint8_t *in, size_t *at, size_t len)
 {
-	size_t most = len - *at < NODE_MAX - m->held_len ? len : *at + NODE_MAX - m->held_len;
+	size_t most = len - *at < NODE_MAX - m->held.len ? len : *at + NODE_MAX - m->held.len;
 	size_t end = node_end(in, *at, most), held;
 
-	if (mixed_hold(m, in + *at, end - *at) != 0)
+	if (held_add(&m->held, in + *at, end - *at, HELD_FIRST) != 0)
 		return -1;
 	*at = end;
-	held = m->held_len;
+	held = m->held.len;
 	if (end == most && held < NODE_MAX)
 		return 0;
-	m->held_len = 0;
-	return write_node(m, m->held, held, end < most);
+	m->held.len = 0;
+	return write_node(m, m->held.bytes, held, end < most);
 }
 
 /* Takes the node whose first byte beyond ASCII is at *at. */
@@ -248,7 +231,7 @@ static int feed_node(struct mixed *m, const uint8_t *in, size_t *at, size_t len)
 
 	*at = end;
 	if (end == most && end - from < NODE_MAX)
-		return mixed_hold(m, in + from, end - from);
+		return held_add(&m->held, in + from, end - from, HELD_FIRST);
 	return write_node(m, in + from, end - from, end < most);
 }
 
@@ -273,7 +256,7 @@ int mixed_feed(struct mixed *m, const uint8_t *in, size_t len)
 	while (rc == 0 && at < len) {
 		if (m->rest)
 			rc = feed_rest(m, in, &at, len);
-		else if (m->held_len > 0)
+		else if (m->held.len > 0)
 			rc = feed_held_node(m, in, &at, len);
 		else
 			rc = feed_text(m, in, &at, len);
@@ -284,13 +267,13 @@ int mixed_feed(struct mixed *m, const uint8_t *in, size_t len)
 int mixed_finish(struct mixed *m)
 {
 	struct decoder *rest = m->rest;
-	size_t held = m->held_len;
+	size_t held = m->held.len;
 
 	m->rest = NULL;
-	m->held_len = 0;
+	m->held.len = 0;
 	if (rest)
 		return end_node(m, rest);
-	return held > 0 ? write_node(m, m->held, held, true) : 0;
+	return held > 0 ? write_node(m, m->held.bytes, held, true) : 0;
 }
 
 uint64_t mixed_malformed(const struct mixed *m)

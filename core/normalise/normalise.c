@@ -8,11 +8,11 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "core/decode/decoder.h"
 #include "core/evidence/sniff.h"
+#include "core/memory/held.h"
 #include "core/memory/spares.h"
 #include "core/normalise/document.h"
 #include "core/normalise/recode.h"
@@ -38,9 +38,8 @@ struct normaliser {
 	enum normalise_state state;
 	int stopped;                /* non-zero: the result of every further call */
 
-	uint8_t *held;
-	size_t held_len, held_cap;
-	bool lent;                  /* held is the caller's, whose bytes go on behind held_len */
+	struct held held;
+	bool lent;                  /* held is the caller's, whose bytes go on behind held.len */
 	size_t next_look;
 	bool weighs;                /* the body is XML and its bytes are judged: the next look is the last */
 
@@ -76,10 +75,9 @@ static int write_out(void *arg, const uint8_t *bytes, size_t len)
 
 static void drop_held(struct normaliser *n)
 {
-	if (!n->lent)
-		free(n->held);
-	n->held = NULL;
-	n->held_len = n->held_cap = 0;
+	if (n->lent)
+		n->held = (struct held){ 0 };
+	held_free(&n->held);
 	n->lent = false;
 }
 
@@ -112,23 +110,10 @@ void normaliser_free(struct normaliser **n)
 
 static int hold(struct normaliser *n, const uint8_t *in, size_t len)
 {
-	if (n->lent) {
-		assert(in == n->held + n->held_len);
-		n->held_len += len;
-		return NORMALISE_OK;
-	}
-	if (n->held_cap - n->held_len < len) {
-		size_t cap = 2 * n->held_cap > n->held_len + len ? 2 * n->held_cap : n->held_len + len;
-		uint8_t *held = realloc(n->held, cap);
-
-		if (!held)
-			return NORMALISE_NO_MEMORY;
-		n->held = held;
-		n->held_cap = cap;
-	}
-	if (len > 0)
-		memcpy(n->held + n->held_len, in, len);
-	n->held_len += len;
+	if (!n->lent)
+		return held_add(&n->held, in, len, 0) ? NORMALISE_NO_MEMORY : NORMALISE_OK;
+	assert(in == n->held.bytes + n->held.len);
+	n->held.len += len;
 	return NORMALISE_OK;
 }
 
@@ -151,12 +136,12 @@ static bool judges_bytes(const struct normaliser *n)
 /* Decides, if the held bytes are enough for it; *ready false: they are not. */
 static int normalise_judge(struct normaliser *n, bool complete, bool *ready)
 {
-	bool last = complete || n->held_len == n->options.sniff_bytes;
+	bool last = complete || n->held.len == n->options.sniff_bytes;
 	struct evidence *e = &n->evidence;
 	enum sniff sniff;
 
 	*ready = true;
-	if (complete && n->held_len == 0) {
+	if (complete && n->held.len == 0) {
 		verdict_untouched(&n->verdict, n->options.policy, VREASON_EMPTY);
 		return NORMALISE_OK;
 	}
@@ -254,8 +239,8 @@ static int revise(struct normaliser *n, bool complete)
 	struct evidence e = n->evidence;
 	struct verdict v;
 
-	e.bytes = n->held;
-	e.len = n->held_len;
+	e.bytes = n->held.bytes;
+	e.len = n->held.len;
 	e.complete = complete;
 	evidence_finish(&e);
 	if (policy_decide(n->options.policy, &e, &v) != 0)
@@ -288,17 +273,15 @@ static bool is_well_formed(const struct normaliser *n)
 
 static int replay(struct normaliser *n)
 {
-	uint8_t *held = n->held;
-	size_t len = n->held_len;
+	struct held held = n->held;
 	bool lent = n->lent;
 	int rc;
 
-	n->held = NULL;
-	n->held_len = n->held_cap = 0;
+	n->held = (struct held){ 0 };
 	n->lent = false;
-	rc = is_well_formed(n) ? recode_text(n->recode, held, len) : stream(n, held, len);
+	rc = is_well_formed(n) ? recode_text(n->recode, held.bytes, held.len) : stream(n, held.bytes, held.len);
 	if (!lent)
-		free(held);
+		held_free(&held);
 	return rc;
 }
 
@@ -322,32 +305,31 @@ static int stream_ascii(struct normaliser *n, const uint8_t *in, size_t len, siz
  * with that one. */
 static int replay_rewindow(struct normaliser *n, bool complete)
 {
-	bool ascii = utf8_ascii_prefix(n->held, n->held_len) == n->held_len;
+	bool ascii = utf8_ascii_prefix(n->held.bytes, n->held.len) == n->held.len;
 	int rc = revise(n, complete);
 
 	if (rc == 0 && ascii && !n->report.revised) {
-		const uint8_t *end = n->held + n->held_len, *escape = NULL;
+		const uint8_t *end = n->held.bytes + n->held.len, *escape = NULL;
 		size_t done;
 
 		if (!complete)
 			escape = memchr(end - REWINDOW_END, ESCAPE, REWINDOW_END);
-		done = (size_t)((escape ? escape : end) - n->held);
-		rc = recode_text(n->recode, n->held, done);
+		done = (size_t)((escape ? escape : end) - n->held.bytes);
+		rc = recode_text(n->recode, n->held.bytes, done);
 		n->state = NORM_ASCII;
-		n->held_len -= done;
-		memmove(n->held, n->held + done, n->held_len);
+		held_drop(&n->held, done);
 	}
 	return rc ? rc : replay(n);
 }
 
 static int stream_rewindow(struct normaliser *n, const uint8_t *in, size_t len, size_t *used)
 {
-	size_t room = NORMALISE_REWINDOW_BYTES - n->held_len;
+	size_t room = NORMALISE_REWINDOW_BYTES - n->held.len;
 	int rc;
 
 	*used = len < room ? len : room;
 	rc = hold(n, in, *used);
-	if (rc || n->held_len < NORMALISE_REWINDOW_BYTES)
+	if (rc || n->held.len < NORMALISE_REWINDOW_BYTES)
 		return rc;
 	return replay_rewindow(n, false);
 }
@@ -387,7 +369,7 @@ static int normalise_look(struct normaliser *n, bool complete)
 	bool ready = true;
 	int rc;
 
-	evidence_look(&n->evidence, n->held, n->held_len, complete);
+	evidence_look(&n->evidence, n->held.bytes, n->held.len, complete);
 	n->evidence.told = normalise_told(&n->options);
 	rc = normalise_judge(n, complete, &ready);
 	if (rc)
@@ -407,12 +389,12 @@ static int feed_held(struct normaliser *n, const uint8_t *in, size_t len, size_t
 	int rc = NORMALISE_OK;
 
 	*used = 0;
-	while (rc == 0 && n->state == NORM_HOLD && (*used < len || n->held_len == n->next_look)) {
-		size_t room = n->next_look - n->held_len, take = len - *used < room ? len - *used : room;
+	while (rc == 0 && n->state == NORM_HOLD && (*used < len || n->held.len == n->next_look)) {
+		size_t room = n->next_look - n->held.len, take = len - *used < room ? len - *used : room;
 
 		rc = hold(n, in + *used, take);
 		*used += take;
-		if (rc == 0 && n->held_len == n->next_look)
+		if (rc == 0 && n->held.len == n->next_look)
 			rc = normalise_look(n, false);
 	}
 	return rc;
@@ -472,9 +454,9 @@ int normaliser_feed_last(struct normaliser *n, const uint8_t *in, size_t len)
 {
 	int rc;
 
-	if (n->state == NORM_HOLD && n->held_len == 0 && len > 0) {
+	if (n->state == NORM_HOLD && n->held.len == 0 && len > 0) {
 		drop_held(n);
-		n->held = (uint8_t *)(uintptr_t)in;    /* only read */
+		n->held.bytes = (uint8_t *)(uintptr_t)in;      /* only read */
 		n->lent = true;
 	}
 	rc = normaliser_feed(n, in, len);

@@ -1,16 +1,16 @@
 /* Owns the stream of repairs: line ends, then forbidden characters, then prolog, then text encoded twice and what that
  * has of forbidden characters, then markup; see repair.h.
- * Invariants: each stage sees the same text however the input was cut; the text that comes out, fed once more, leads
- * each stage to the same answers. */
+ * Invariants: each step sees the same text however the input was cut; the text that comes out, fed once more, leads
+ * each step to the same answers. */
 #include "core/repair/repair.h"
 
 #include <assert.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
+#include "core/memory/held.h"
 #include "core/memory/spares.h"
 #include "core/repair/repair_characters.h"
 #include "core/repair/repair_double.h"
@@ -42,8 +42,8 @@ struct repair {
 	bool line_ends, next_line_lead; /* U+0085 is replaced; its first byte was the last one of a call */
 
 	bool in_prolog;
-	uint8_t *held;
-	size_t held_len, held_cap, look_at;
+	struct held held;
+	size_t look_at;
 
 	struct repair_characters characters;
 	bool doubles;                   /* the text goes through these, each of which undoes one encoding */
@@ -167,38 +167,22 @@ static int prolog_emit(struct repair *r, const struct prolog *p, const uint8_t *
 	return rc ? rc : body_feed(r, in + at, len - at, false);
 }
 
-static int prolog_hold(struct repair *r, const uint8_t *in, size_t len)
-{
-	if (r->held_cap - r->held_len < len) {
-		size_t cap = r->held_len + len < PROLOG_LOOK_FIRST ? PROLOG_LOOK_FIRST : 2 * (r->held_len + len);
-		uint8_t *held = realloc(r->held, cap);
-
-		if (!held)
-			return -1;
-		r->held = held;
-		r->held_cap = cap;
-	}
-	memcpy(r->held + r->held_len, in, len);
-	r->held_len += len;
-	return 0;
-}
-
 /* Holds text until prolog_look() can tell its prolog. Its answer is the same for every longer text, so it does not
  * matter when it is asked, only that it is asked for the last time at exactly PROLOG_HOLD_MAX bytes. */
 static int prolog_feed(struct repair *r, const uint8_t *in, size_t len, bool final)
 {
-	size_t take = len < PROLOG_HOLD_MAX - r->held_len ? len : PROLOG_HOLD_MAX - r->held_len;
+	size_t take = len < PROLOG_HOLD_MAX - r->held.len ? len : PROLOG_HOLD_MAX - r->held.len;
 	const uint8_t *text = in;
 	size_t text_len = take;
 	struct prolog p = { .state = PROLOG_MORE };
 	bool last;
 	int rc;
 
-	if (r->held_len > 0) {
-		if (take > 0 && prolog_hold(r, in, take) != 0)
+	if (r->held.len > 0) {
+		if (held_add(&r->held, in, take, PROLOG_LOOK_FIRST) != 0)
 			return -1;
-		text = r->held;
-		text_len = r->held_len;
+		text = r->held.bytes;
+		text_len = r->held.len;
 	}
 	last = text_len == PROLOG_HOLD_MAX || (final && take == len);
 	if (last || text_len >= r->look_at)
@@ -206,12 +190,11 @@ static int prolog_feed(struct repair *r, const uint8_t *in, size_t len, bool fin
 	if (p.state == PROLOG_MORE) {
 		while (r->look_at <= text_len)
 			r->look_at *= 2;
-		return r->held_len == 0 && len > 0 ? prolog_hold(r, in, take) : 0;
+		return r->held.len == 0 ? held_add(&r->held, in, take, PROLOG_LOOK_FIRST) : 0;
 	}
 	r->in_prolog = false;
 	rc = prolog_emit(r, &p, text, text_len);
-	free(r->held);
-	r->held = NULL;
+	held_free(&r->held);
 	return rc || take == len ? rc : body_feed(r, in + take, len - take, false);
 }
 
@@ -219,7 +202,7 @@ static int behind_characters(struct repair *r, const uint8_t *in, size_t len, bo
 {
 	int rc = 0;
 
-	if (r->in_prolog && (len > 0 || r->held_len > 0)) {
+	if (r->in_prolog && (len > 0 || r->held.len > 0)) {
 		rc = prolog_feed(r, in, len, final);
 		in += len;
 		len = 0;
@@ -308,7 +291,7 @@ struct repair *repair_new(unsigned flags, int ebcdic, const char *encoding, stru
 void repair_free(struct repair **r)
 {
 	if (*r) {
-		free((*r)->held);
+		held_free(&(*r)->held);
 		repair_lex_free(&(*r)->lex);
 		for (size_t i = 0; i < TIMES_UNDONE; i++)
 			repair_double_free(&(*r)->undo[i]);

@@ -5,7 +5,6 @@
 #include "core/repair/repair_lex.h"
 
 #include <assert.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "core/repair/repair_gateway.h"
@@ -325,37 +324,20 @@ static int lex_finish(struct repair_lex *l)
 /* Whether the bytes held begin a tag, which is complete with some ">" at the earliest. */
 static bool holds_tag(const struct repair_lex *l)
 {
-	return l->held_len > 1 && l->held[0] == '<' && l->held[1] != '!' && l->held[1] != '?';
+	return l->held.len > 1 && l->held.bytes[0] == '<' && l->held.bytes[1] != '!' && l->held.bytes[1] != '?';
 }
 
 /* How many of the bytes are to be held as well before there is another look; *enough false: none is due. */
 static size_t held_more(const struct repair_lex *l, const uint8_t *in, size_t len, bool final, bool *enough)
 {
-	size_t most = (holds_tag(l) ? TAG_MAX : l->held_len + HELD_STEP) - l->held_len, n = len < most ? len : most;
+	size_t most = (holds_tag(l) ? TAG_MAX : l->held.len + HELD_STEP) - l->held.len, n = len < most ? len : most;
 	const uint8_t *end = holds_tag(l) && n > 0 ? memchr(in, '>', n) : NULL;
 
 	*enough = !holds_tag(l) || end || n == most || final;
 	/* Twice as much as before at least, so that looking again and again takes no longer than reading */
-	if (end && (size_t)(end - in) + 1 > l->held_len)
+	if (end && (size_t)(end - in) + 1 > l->held.len)
 		return (size_t)(end - in) + 1;
-	return end && l->held_len < n ? l->held_len : n;
-}
-
-static int lex_hold(struct repair_lex *l, const uint8_t *in, size_t len)
-{
-	if (l->held_cap - l->held_len < len) {
-		size_t cap = l->held_len + len < HELD_FIRST ? HELD_FIRST : 2 * (l->held_len + len);
-		uint8_t *held = realloc(l->held, cap);
-
-		if (!held)
-			return -1;
-		l->held = held;
-		l->held_cap = cap;
-	}
-	if (len > 0)
-		memcpy(l->held + l->held_len, in, len);
-	l->held_len += len;
-	return 0;
+	return end && l->held.len < n ? l->held.len : n;
 }
 
 int repair_lex(struct repair_lex *l, const uint8_t *in, size_t len, bool final)
@@ -363,23 +345,22 @@ int repair_lex(struct repair_lex *l, const uint8_t *in, size_t len, bool final)
 	size_t used = 0;
 	int rc = 0;
 
-	while (rc == 0 && l->held_len > 0 && (len > 0 || final)) {
-		size_t had = l->held_len, take;
+	while (rc == 0 && l->held.len > 0 && (len > 0 || final)) {
+		size_t had = l->held.len, take;
 		bool enough;
 
 		take = held_more(l, in, len, final, &enough);
-		if (lex_hold(l, in, take))
+		if (held_add(&l->held, in, take, HELD_FIRST) != 0)
 			return -1;
 		if (!enough)
 			return 0;
-		rc = lex(l, l->held, l->held_len, final && take == len, &used);
+		rc = lex(l, l->held.bytes, l->held.len, final && take == len, &used);
 		if (used >= had) {
-			l->held_len = 0;
+			l->held.len = 0;
 			in += used - had;
 			len -= used - had;
 		} else {
-			l->held_len -= used;
-			memmove(l->held, l->held + used, l->held_len);
+			held_drop(&l->held, used);
 			in += take;
 			len -= take;
 		}
@@ -388,7 +369,7 @@ int repair_lex(struct repair_lex *l, const uint8_t *in, size_t len, bool final)
 		rc = lex(l, in, len, final, &used);
 	if (rc == 0 && len > 0 && used < len) {
 		assert(len - used < TAG_MAX && !final);
-		rc = lex_hold(l, in + used, len - used);
+		rc = held_add(&l->held, in + used, len - used, HELD_FIRST);
 	}
 	return rc || !final ? rc : lex_finish(l);
 }
@@ -420,7 +401,7 @@ void repair_lex_leave_end(struct repair_lex *l)
 
 void repair_lex_free(struct repair_lex *l)
 {
-	free(l->held);
+	held_free(&l->held);
 	declared_free(&l->references.declared);
 	elements_free(&l->elements);
 }

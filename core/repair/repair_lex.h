@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/memory/held.h"
 #include "core/repair/repair.h"
 #include "core/repair/repair_elements.h"
 #include "core/repair/repair_entities.h"
@@ -75,8 +76,7 @@ struct repair_lex {
 	uint64_t missing;               /* the namespaces that l->tag has to declare */
 	uint8_t name[ENTITY_NAME_MAX + 1];  /* LEX_ENTITY: what there is of the name */
 	size_t name_len;
-	uint8_t *held;                  /* a token that the end of a call has cut */
-	size_t held_len, held_cap;
+	struct held held;               /* a token that the end of a call has cut */
 };
 
 /* All else is zero. It may not be moved afterwards. */

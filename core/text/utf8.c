@@ -101,68 +101,27 @@ size_t utf8_bad_length(const uint8_t *p, size_t len, bool *incomplete)
 	return n;
 }
 
-/* Bytes of 0xC0 and up (leads) and of 0x80 to 0xBF (trails) are counted sixteen at a time, in the lanes of a vector. */
-enum {
-	LANES = 16,
-	SUM_MOST = 255,     /* how often a lane can be added to */
-	SAMPLE_STEP = 15 * LANES
-};
-typedef int8_t lanes __attribute__((vector_size(LANES)));
-
-struct mark_counts {
-	size_t leads, trails;
-};
-
-static size_t sum_of(lanes sum)
+/* They are counted sixteen at a time, in the lanes of a vector. */
+size_t utf8_leads(const uint8_t *p, size_t len)
 {
-	size_t total = 0;
-
-	for (size_t i = 0; i < LANES; i++)
-		total += (uint8_t)sum[i];
-	return total;
-}
-
-static struct mark_counts count_marks(const uint8_t *p, size_t len)
-{
-	struct mark_counts n = { 0 };
-	size_t i = 0;
+	enum { LANES = 16, SUM_MOST = 255 /* how often a lane can be added to */ };
+	typedef int8_t lanes __attribute__((vector_size(LANES)));
+	size_t n = 0, i = 0;
 
 	while (len - i >= LANES) {
 		size_t blocks = (len - i) / LANES;
-		lanes beyond = { 0 }, trails = { 0 }, block;
+		lanes leads = { 0 }, block;
 
 		for (blocks = blocks < SUM_MOST ? blocks : SUM_MOST; blocks > 0; blocks--, i += LANES) {
 			memcpy(&block, p + i, sizeof block);
-			beyond -= (lanes)(block < 0);
-			trails -= (lanes)(block < (int8_t)0xC0);
+			leads -= (lanes)((block < 0) & (block >= (int8_t)0xC0));
 		}
-		n.trails += sum_of(trails);
-		n.leads += sum_of(beyond) - sum_of(trails);
+		for (size_t lane = 0; lane < LANES; lane++)
+			n += (uint8_t)leads[lane];
 	}
-	for (; i < len; i++) {
-		n.leads += p[i] >= 0xC0;
-		n.trails += is_trail(p[i]);
-	}
+	for (; i < len; i++)
+		n += p[i] >= 0xC0;
 	return n;
-}
-
-size_t utf8_leads(const uint8_t *p, size_t len)
-{
-	return count_marks(p, len).leads;
-}
-
-size_t utf8_sample(const uint8_t *p, size_t len, size_t enough)
-{
-	size_t at = 0, seen = 0, step;
-
-	for (; at < len && seen < enough; at += step) {
-		struct mark_counts n;
-
-		step = len - at < SAMPLE_STEP ? len - at : SAMPLE_STEP;
-		n = count_marks(p + at, step);
-		seen += n.leads + n.trails;
-	}
-	return at;
 }
 
 struct utf8_count utf8_count(const uint8_t *p, size_t len, bool complete)
@@ -173,7 +132,7 @@ struct utf8_count utf8_count(const uint8_t *p, size_t len, bool complete)
 
 	while (i < len) {
 		valid = utf8_valid_prefix(p + i, len - i);
-		n.multibyte += count_marks(p + i, valid).leads;
+		n.multibyte += utf8_leads(p + i, valid);
 		i += valid;
 		if (i == len)
 			break;

@@ -17,8 +17,6 @@ size_t utf8_ascii_prefix(const uint8_t *, size_t len);
 size_t utf8_ascii_copy(uint8_t *out, const uint8_t *in, size_t len);
 /* How many bytes are 0xC0 and up: in well-formed text the characters beyond ASCII. */
 size_t utf8_leads(const uint8_t *, size_t len);
-/* Length of a prefix with at least `enough` bytes of 0x80 and up, perhaps somewhat more; len where there are fewer. */
-size_t utf8_sample(const uint8_t *, size_t len, size_t enough);
 /* Length of the maximal subpart at the start of an ill-formed sequence, 1 to 3 (table 3-7); sets *incomplete when more
  * bytes could still make it well-formed. */
 size_t utf8_bad_length(const uint8_t *, size_t len, bool *incomplete);

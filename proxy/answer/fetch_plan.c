@@ -26,7 +26,8 @@ static bool plan_credentials(const struct request *request, const struct target 
 	return (target->cookies && request->cookies) || (target->authorization && request->authorization);
 }
 
-struct backoff_terms fetch_plan_terms(const struct request_context *ctx, const struct request *request,
+/* How far the target keeps pauses, and the least time between two requests to the same URL. */
+static struct backoff_terms fetch_plan_terms(const struct request_context *ctx, const struct request *request,
     const struct target *target)
 {
 	bool route = target->mode == TARGET_ROUTE;

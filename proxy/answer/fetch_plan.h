@@ -17,8 +17,6 @@ struct conf_route;
 /* The parent proxies of a route; those of conf->direct serve destinations that clients name. Borrowed from conf. */
 struct parent_rules fetch_plan_parents(const struct conf *, const struct conf_route *);
 
-/* How far the target keeps pauses, and the least time between two requests to the same URL. */
-struct backoff_terms fetch_plan_terms(const struct request_context *, const struct request *, const struct target *);
 /* Whether the request may be made. url: of the target, as destination_url() writes it. */
 enum backoff_answer fetch_plan_waits(const struct request_context *, const struct request *, const struct target *,
     struct slice url, struct failure *);

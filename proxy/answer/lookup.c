@@ -159,7 +159,7 @@ static enum lookup_step lookup_step_find(struct answer *a)
 	struct lookup *lookup = &a->lookup;
 	bool parts = lookup->sought == SOUGHT_PARTS;
 
-	lookup->leaves = cache_in_flight_ends(a->ctx->cache);
+	lookup->ends = cache_in_flight_ends(a->ctx->cache);
 	lookup->wait = (struct store_wait){ .loop = a->ctx->loop, .got = lookup_on_got };
 	lookup->waited = false;
 	switch (cache_get(a->ctx->cache, parts ? lookup->parts : lookup->key,
@@ -280,7 +280,7 @@ static enum lookup_step lookup_decide_nothing(struct answer *a)
 	return lookup->parts ? LOOKUP_FIND : LOOKUP_DONE;
 }
 
-/* A record of variants leads to a variant's key, and never from there to another record: a store that somebody else
+/* An index of variants leads to a variant's key, and never from there to another index: a store that somebody else
  * filled could otherwise send the lookup round for ever. */
 static enum lookup_step lookup_decide_variants(struct answer *a, const struct entry *e)
 {
@@ -292,7 +292,7 @@ static enum lookup_step lookup_decide_variants(struct answer *a, const struct en
 	return lookup_set_variant(a, e->vary) ? LOOKUP_FIND : LOOKUP_DONE;
 }
 
-/* Lets go of a variant that was stored before something else had the place of its record. The response in between was
+/* Lets go of a variant that was stored before something else had the place of its index. The response in between was
  * newer, and a client may have seen it (RFC 9111 section 4). */
 static void lookup_judge_generation(struct lookup *lookup)
 {
@@ -330,7 +330,7 @@ static bool lookup_goes_ranged(const struct answer *a)
 
 /* Whether the stored part holds the whole range: it then answers as a whole stored response would (RFC 9111 section
  * 3.3). */
-static bool lookup_part_holds_range(struct answer *a)
+static bool lookup_part_has_range(struct answer *a)
 {
 	const struct entry *part = a->lookup.part;
 	struct byte_range *range = &a->lookup.range;
@@ -351,7 +351,7 @@ static enum lookup_step lookup_step_parts(struct answer *a)
 	if (lookup->ranged && lookup->found && lookup->found->object) {
 		lookup->part = lookup->found;
 		lookup->found = NULL;
-		return lookup_part_holds_range(a) ? lookup_decide_entry(a, lookup->part)
+		return lookup_part_has_range(a) ? lookup_decide_entry(a, lookup->part)
 		    : lookup_forward(a, FWD_PARTIAL);
 	}
 	entry_unref(&lookup->found);

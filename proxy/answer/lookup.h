@@ -45,7 +45,7 @@ struct lookup {
 	bool ranged;                   /* it asks the origin for its range only, and waits with no other request */
 	/* how many collapsed responses turned out to be for other variants */
 	unsigned others;
-	unsigned leaves;               /* cache_in_flight_ends() when the stores were asked */
+	unsigned ends;                 /* cache_in_flight_ends() when the stores were asked */
 	bool late;                     /* slow-after is over, and the origin has not begun to answer */
 	bool plain;                    /* its fetch has none of its fields: the answer may be for another variant */
 	struct entry *found;           /* by FIND, for the step after it; NULL: nothing */
@@ -54,7 +54,7 @@ struct lookup {
 	enum policy policy;
 	char *key;                     /* points into the answer's memory */
 	size_t key_len, primary_len;   /* the key begins with the primary key; a variant's goes on */
-	uint64_t generation;           /* of the record that the variant's key was made by */
+	uint64_t generation;           /* of the index that the variant's key was made by */
 	char *parts;                   /* the key with ENTRY_PARTS; NULL: no part was asked for */
 	size_t parts_len;
 	struct slice sent;             /* of the answer's memory, once written for this request; at NULL: not yet */

@@ -29,15 +29,15 @@ static void lookup_ask_again(struct answer *a)
 	lookup_restart(a, LOOKUP_FIND);
 }
 
-/* The generation of the record of variants in memory that has these names. */
+/* The generation of the index of variants in memory that has these names. */
 static uint64_t lookup_generation(struct answer *a, const char *names)
 {
-	struct entry *record = cache_peek(a->ctx->cache, a->lookup.key, a->lookup.primary_len);
+	struct entry *index = cache_peek(a->ctx->cache, a->lookup.key, a->lookup.primary_len);
 	uint64_t n = CACHE_GENERATION_NONE;
 
-	if (record && record->vary && !strcmp(record->vary, names))
-		n = record->generation;
-	entry_unref(&record);
+	if (index && index->vary && !strcmp(index->vary, names))
+		n = index->generation;
+	entry_unref(&index);
 	return n;
 }
 

@@ -92,7 +92,7 @@ static bool lookup_finds_again(struct answer *a)
 {
 	struct lookup *lookup = &a->lookup;
 
-	if (lookup->company != COMPANY_ANY || lookup->leaves == cache_in_flight_ends(a->ctx->cache))
+	if (lookup->company != COMPANY_ANY || lookup->ends == cache_in_flight_ends(a->ctx->cache))
 		return false;
 	lookup->company = COMPANY_FETCHES;
 	if (!(lookup->found = cache_peek(a->ctx->cache, lookup->key, lookup->key_len)))
@@ -193,13 +193,13 @@ static int lookup_make_plain(struct answer *a, struct http_msg *m)
 {
 	const struct lookup *lookup = &a->lookup;
 	bool variant = lookup->key_len > lookup->primary_len;
-	struct entry *record = variant ? cache_peek(a->ctx->cache, lookup->key, lookup->primary_len) : NULL;
-	const char *vary = record ? record->vary : "";
+	struct entry *index = variant ? cache_peek(a->ctx->cache, lookup->key, lookup->primary_len) : NULL;
+	const char *vary = index ? index->vary : "";
 	int status = -1;
 
-	if (vary && (record || !variant))
+	if (vary && (index || !variant))
 		status = request_head_plain(m, a->request->msg, &a->target, vary);
-	entry_unref(&record);
+	entry_unref(&index);
 	return status;
 }
 

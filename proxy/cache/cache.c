@@ -246,13 +246,13 @@ static uint64_t generation_new(struct cache *cache)
 }
 
 /* Called under the lock of the key's gate. */
-static uint64_t gate_generation(struct cache *cache, const struct gate *gate, const struct entry *record,
+static uint64_t gate_generation(struct cache *cache, const struct gate *gate, const struct entry *index,
     uint64_t known, const struct cache_ticket *ticket)
 {
-	struct entry *there = store_memory_peek(cache->memory, record->key, record->key_len);
+	struct entry *there = store_memory_peek(cache->memory, index->key, index->key_len);
 	uint64_t n = CACHE_GENERATION_NONE;
 
-	if (there && there->vary && !strcmp(there->vary, record->vary))
+	if (there && there->vary && !strcmp(there->vary, index->vary))
 		n = there->generation;
 	else if (!there && gate->changes == ticket->changes)
 		n = known;
@@ -260,14 +260,14 @@ static uint64_t gate_generation(struct cache *cache, const struct gate *gate, co
 	return n != CACHE_GENERATION_NONE ? n : generation_new(cache);
 }
 
-bool cache_put_variants(struct cache *cache, struct entry *record, uint64_t known, const struct cache_ticket *ticket)
+bool cache_put_variants(struct cache *cache, struct entry *index, uint64_t known, const struct cache_ticket *ticket)
 {
-	struct gate *gate = gate_open(cache, record->key, record->key_len);
-	bool good = cache_gate_lets_in(cache, gate, ticket, record->key, record->key_len);
+	struct gate *gate = gate_open(cache, index->key, index->key_len);
+	bool good = cache_gate_lets_in(cache, gate, ticket, index->key, index->key_len);
 
 	if (good) {
-		record->generation = gate_generation(cache, gate, record, known, ticket);
-		gate_put(cache, gate, record, ticket);
+		index->generation = gate_generation(cache, gate, index, known, ticket);
+		gate_put(cache, gate, index, ticket);
 	}
 	cache_gate_close(cache, gate);
 	return good;
@@ -359,7 +359,7 @@ static void cache_on_purged(void *arg, const struct store_mark *mark)
 		cache_purge_here(cache, mark);
 	if (!cache->unswept || (mark && cache->unswept < CACHE_UNSWEPT_MAX))
 		return;
-	while (store_memory_sweep(cache->memory))
+	while (!store_memory_sweep(cache->memory))
 		;
 	cache->unswept = 0;
 }
@@ -402,9 +402,9 @@ bool cache_purged(struct cache *cache, uint32_t number, int64_t *count)
 	return store_memory_purged(cache->memory, number, count);
 }
 
-bool cache_settle(struct cache *cache, struct store_wait *wait)
+enum store_settling cache_settle(struct cache *cache, struct store_wait *wait)
 {
-	return cache->second && cache->second->ops->settle(cache->second, wait);
+	return cache->second ? cache->second->ops->settle(cache->second, wait) : SETTLING_DONE;
 }
 
 static void cache_memory_stats(struct store *memory, struct stats_gauges *to)

@@ -45,12 +45,12 @@ bool cache_put(struct cache *, struct entry *, const struct cache_ticket *);
 /* Whether the entry, found before the ticket was taken, may have been purged since, so that it must not answer any
  * more. */
 bool cache_ticket_is_spent(struct cache *, const struct cache_ticket *, const struct entry *found);
-/* As cache_put(), of a record of variants, which is given its generation. If the record in its place has the same
- * names, it keeps that record's generation. Otherwise it gets the known generation if nothing of the URL has changed
+/* As cache_put(), of an index of variants, which is given its generation. If the index in its place has the same
+ * names, it keeps that index's generation. Otherwise it gets the known generation if nothing of the URL has changed
  * since the ticket was taken, and a new generation if something has. So a variant that was stored before another
  * response had the URL for itself is not found again. */
-bool cache_put_variants(struct cache *, struct entry *record, uint64_t known, const struct cache_ticket *);
-enum { CACHE_GENERATION_NONE = 0 };    /* no record of variants is known */
+bool cache_put_variants(struct cache *, struct entry *index, uint64_t known, const struct cache_ticket *);
+enum { CACHE_GENERATION_NONE = 0 };    /* no index of variants is known */
 /* As store_memory_keep_gzip(). */
 bool cache_keep_gzip(struct cache *, const char *key, size_t len, struct object *body, const struct object *form);
 /* As store_memory_reserve(): a body in the making counts against the budget of memory. */
@@ -76,8 +76,8 @@ void cache_inherit(struct cache *);
 bool cache_sweep(struct cache *);
 bool cache_purged(struct cache *, uint32_t number, int64_t *count);
 
-/* As store_ops.settle(), of the second store; false: there is nothing to wait for. */
-bool cache_settle(struct cache *, struct store_wait *);
+/* As store_ops.settle(), of the second store. */
+enum store_settling cache_settle(struct cache *, struct store_wait *);
 
 /* The permanent redirects that are remembered. A purge forgets those of the URLs that it covers. */
 struct moves *cache_moves(struct cache *);

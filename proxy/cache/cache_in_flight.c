@@ -33,7 +33,7 @@ struct cache_key cache_key(const struct cache *cache, const char *at, size_t len
 	return (struct cache_key){ at, len, cache_hash(cache, at, len) };
 }
 
-/* Finds the record of that object; object NULL: of any. */
+/* Finds what is in flight with that object; object NULL: with any. */
 static struct busy *cache_find(struct cache *cache, const struct cache_key *key, const struct object *object)
 {
 	struct busy *busy;
@@ -57,7 +57,7 @@ struct object *cache_in_flight_join(struct cache *cache, const struct cache_key 
 	return o;
 }
 
-/* If memory for the record runs out, the caller's response is made all the same, but nobody can join it. */
+/* If memory for the note runs out, the caller's response is made all the same, but nobody can join it. */
 struct object *cache_in_flight_begin(struct cache *cache, const struct cache_key *key, struct object *o)
 {
 	struct busy *busy = malloc(sizeof *busy + key->len), *first;

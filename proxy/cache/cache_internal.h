@@ -38,7 +38,7 @@ struct cache {
 	struct prefixes prefixes;
 	/* purges by others whose marks memory may still have; of the second store's thread alone */
 	unsigned unswept;
-	atomic_uint generations;       /* of records of variants, given so far */
+	atomic_uint generations;       /* of indexes of variants, given so far */
 	atomic_bool retired;           /* nothing is stored any more */
 	atomic_uint ends;              /* objects that were in flight and were taken out */
 	pthread_mutex_t lock;

@@ -90,7 +90,7 @@ void fill_key(struct fill *fill, const char *vary, bool part, struct text *key)
 	text_puts(key, part ? ENTRY_PARTS : "");
 }
 
-/* The generation of the record by which the request was looked up, if the response varies by the fields that stand
+/* The generation of the index by which the request was looked up, if the response varies by the fields that stand
  * there. */
 static uint64_t fill_known_generation(struct fill *fill)
 {
@@ -106,13 +106,13 @@ static uint64_t fill_known_generation(struct fill *fill)
 static bool fill_put_names(struct fill *fill, struct entry_parts *variant)
 {
 	struct entry_parts names = { .vary = strdup(fill->vary), .freshness = variant->freshness };
-	struct entry *record = names.vary ? entry_new(fill->key, fill->params.key_len, &names) : NULL;
+	struct entry *index = names.vary ? entry_new(fill->key, fill->params.key_len, &names) : NULL;
 	bool good =
-	    record && cache_put_variants(fill->params.cache, record, fill_known_generation(fill), &fill->ticket);
+	    index && cache_put_variants(fill->params.cache, index, fill_known_generation(fill), &fill->ticket);
 
 	if (good)
-		variant->generation = record->generation;
-	entry_unref(&record);
+		variant->generation = index->generation;
+	entry_unref(&index);
 	return good;
 }
 
@@ -343,8 +343,8 @@ static struct entry *fill_store(struct fill *fill, struct object *o)
 }
 
 /* Removes the stored response that this one would have replaced if there had been room: a client has seen the newer one
- * (RFC 9111 section 4). A feed that is kept only gets stale. If the response varies, its record of variants takes the
- * place of a stored response that did not vary. If the record does not find room either, the entry in that place is
+ * (RFC 9111 section 4). A feed that is kept only gets stale. If the response varies, its index of variants takes the
+ * place of a stored response that did not vary. If the index does not find room either, the entry in that place is
  * removed. */
 static void fill_outdate(struct fill *fill)
 {

@@ -30,7 +30,7 @@ struct fill_params {
 	const struct request *request; /* copied without its message */
 	struct slice sent;             /* its lines for the origin (request_head_sent()); copied */
 	struct entry *entry;           /* the stored response to validate; a reference is taken; NULL: none */
-	uint64_t generation;           /* of the record of variants that the key in busy was made by */
+	uint64_t generation;           /* of the index of variants that the key in busy was made by */
 	struct entry *part;            /* the stored part, where a part is asked for; likewise */
 	/* taken before entry or part was looked for: what is made of one that was purged since is not stored; copied.
 	 * NULL: they were found in memory, or there is neither */

@@ -170,22 +170,22 @@ static bool gate_is_good(struct fill *fill, const struct entry *e)
 	    freshness_keeps(&e->freshness, now) || freshness_if_error(&e->freshness, &nothing, now));
 }
 
-/* The good variant that the record has for this request. Where there is none, the record: other variants need it, if
- * the response would take its place and not that of a variant. Takes over the record. */
-static struct entry *gate_good_variant(struct fill *fill, struct entry *record)
+/* The good variant that the index has for this request. Where there is none, the index: other variants need it, if
+ * the response would take its place and not that of a variant. Takes over the index. */
+static struct entry *gate_good_variant(struct fill *fill, struct entry *index)
 {
-	struct entry *e = gate_peek(fill, record->vary);
+	struct entry *e = gate_peek(fill, index->vary);
 
-	if (!gate_is_good(fill, e) || e->generation != record->generation) {
+	if (!gate_is_good(fill, e) || e->generation != index->generation) {
 		entry_unref(&e);
-		if (!fill->vary || strcmp(fill->vary, record->vary))
-			return record;
+		if (!fill->vary || strcmp(fill->vary, index->vary))
+			return index;
 	}
-	entry_unref(&record);
+	entry_unref(&index);
 	return e;
 }
 
-/* The good response that is stored in the place of this one, or the record of variants there. One reference; NULL: none
+/* The good response that is stored in the place of this one, or the index of variants there. One reference; NULL: none
  * is known. */
 static struct entry *fill_good(struct fill *fill)
 {

@@ -96,7 +96,7 @@ void fill_leave(struct fill *);
 enum fill_head { FILL_HEAD, FILL_HEAD_UNUSABLE /* no head, or over a limit of heads */, FILL_HEAD_NO_MEMORY };
 /* Parses stored head bytes into m. The bytes must live as long as m. m holds nothing unless the result is FILL_HEAD. */
 enum fill_head fill_parse(struct fill *, struct http_msg *m, const char *bytes, size_t len);
-/* Stores a response under its key; where it varies, the record of its variants is stored first. Takes over what parts
+/* Stores a response under its key; where it varies, the index of its variants is stored first. Takes over what parts
  * hold. NULL: it was purged meanwhile, or out of memory. */
 struct entry *fill_put(struct fill *, struct entry_parts *);
 /* Writes the key of the response, or of a part of it, where it varies by these fields; vary NULL: by none. */

@@ -60,7 +60,7 @@ static bool is_no_feed(struct object *o)
 }
 
 /* Whether the stored part belongs to the same representation as this response. */
-static bool part_holds(struct fill *fill, const struct http_msg *m)
+static bool part_fits(struct fill *fill, const struct http_msg *m)
 {
 	const struct entry *old = fill->params.part;
 	struct http_msg stored;
@@ -76,7 +76,7 @@ static bool part_holds(struct fill *fill, const struct http_msg *m)
 void fill_note_head(struct fill *fill, const struct http_msg *m)
 {
 	/* The stored part is out of date: the response is a whole one, or a part of another representation. */
-	if (fill->params.part && (m->status == 200 || (m->status == 206 && !part_holds(fill, m))))
+	if (fill->params.part && (m->status == 200 || (m->status == 206 && !part_fits(fill, m))))
 		fill_mark(fill);
 	fill->marks = fill->marks && m->status == 200 && takes_ranges(m);
 	/* The type alone says that the body is not a feed: the mark need not wait for the end of the body. */
@@ -112,7 +112,7 @@ static const struct entry *part_before(struct fill *fill, const struct http_msg 
 
 	*whole = fill->part;
 	if (!old || !content_range_join(&joined, &old->part, &fill->part) ||
-	    content_range_length(&joined) > fill->params.max_object || !part_holds(fill, m))
+	    content_range_length(&joined) > fill->params.max_object || !part_fits(fill, m))
 		return NULL;
 	/* Last-Modified as a strong validator does not tell variants apart: the keys must be equal too. */
 	fill_key(fill, fill->vary, true, &key);

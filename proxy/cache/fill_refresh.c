@@ -110,7 +110,7 @@ static bool fill_ends_stored(enum storable s)
 }
 
 /* Removes the former entry if the response may not be found any more, or is stored under another key now because it
- * varies by other fields, or by none. Where it did not vary and does now, the record of variants has its place, and is
+ * varies by other fields, or by none. Where it did not vary and does now, the index of variants has its place, and is
  * not removed. */
 static void fill_remove_former(struct fill *fill, const struct entry *e, enum storable storable)
 {

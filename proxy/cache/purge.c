@@ -120,7 +120,7 @@ int purge_wait_new(struct purge_wait **wp, struct sweeper *sweeper, struct purge
 	wait->wait.loop = sweeper->loop;
 	wait->wait.got = purge_on_settled;
 	wait->timer.fire = on_too_late;
-	wait->settles = cache_settle(sweeper->cache, &wait->wait);
+	wait->settles = cache_settle(sweeper->cache, &wait->wait) == SETTLING_WAIT;
 	begun->count = wait->count;
 	if (wait->settles || wait->sweeps) {
 		loop_arm(sweeper->loop, &wait->timer, PURGE_WAIT_MS);

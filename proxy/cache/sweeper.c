@@ -24,12 +24,12 @@ static void sweeper_tell(struct sweeper *sweeper)
 static void sweeper_slice(struct sweeper *sweeper)
 {
 	uint64_t until = loop_now_us(sweeper->loop) + SWEEPER_SLICE_US;
-	bool more;
+	bool done;
 
 	do
-		more = cache_sweep(sweeper->cache);
-	while (more && loop_now_us(sweeper->loop) < until);
-	if (more)
+		done = cache_sweep(sweeper->cache);
+	while (!done && loop_now_us(sweeper->loop) < until);
+	if (!done)
 		loop_defer(sweeper->loop, &sweeper->task);
 }
 

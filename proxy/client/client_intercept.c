@@ -46,7 +46,7 @@ void client_leave_opened(struct client *c)
 		return;
 	probe_cancel(&opened->probe);
 	if (opened->asked)
-		leaves_leave(client_leaves(c), &opened->leaf);
+		leaves_cancel(client_leaves(c), &opened->leaf);
 	opened->asked = false;
 	leaf_unref(&opened->leaf.leaf);
 }

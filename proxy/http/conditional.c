@@ -122,7 +122,7 @@ enum conditional_answer conditional_evaluate(const struct http_msg *m, const str
 
 /* Section 13.1.5: If-Range must name the stored response by a strong validator. A date is strong where it is older than
  * the response's Date (section 8.8.2.2). */
-static bool if_range_holds(const struct http_msg *m, const struct conditional_stored *stored, int64_t now)
+static bool if_range_matches(const struct http_msg *m, const struct conditional_stored *stored, int64_t now)
 {
 	struct slice value = http_msg_get(m, H_IF_RANGE);
 	int64_t wanted, modified;
@@ -187,7 +187,7 @@ enum range_answer range_evaluate(const struct http_msg *m, const struct conditio
 {
 	struct range_spec r;
 
-	if (!range_read(m, &r) || !if_range_holds(m, stored, now))
+	if (!range_read(m, &r) || !if_range_matches(m, stored, now))
 		return RANGE_NONE;
 	if (r.suffix) {
 		if (!r.last)

@@ -191,7 +191,7 @@ enum leaves_answer leaves_get(struct leaves *leaves, const char *name, enum ca_k
 	return answer;
 }
 
-void leaves_leave(struct leaves *leaves, struct leaf_waiter *waiter)
+void leaves_cancel(struct leaves *leaves, struct leaf_waiter *waiter)
 {
 	struct leaf_entry *leaf;
 
@@ -213,16 +213,6 @@ bool leaves_told(struct leaves *leaves, const struct leaf_waiter *waiter)
 	told = !waiter->entry;
 	pthread_mutex_unlock(&leaves->lock);
 	return told;
-}
-
-size_t leaves_count(struct leaves *leaves)
-{
-	size_t n;
-
-	pthread_mutex_lock(&leaves->lock);
-	n = leaves->count;
-	pthread_mutex_unlock(&leaves->lock);
-	return n;
 }
 
 struct leaves *leaves_new(struct ca *ca, size_t cap)

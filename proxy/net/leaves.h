@@ -30,13 +30,11 @@ void leaves_free(struct leaves **);                    /* nobody waits any more 
 enum leaves_answer { LEAVES_THERE, LEAVES_WAIT, LEAVES_NO_MEMORY };
 
 /* The leaf for a name (lower case) or address, by a key of that kind. THERE: waiter->leaf is one reference. WAIT: it is
- * being made, and leaves_leave() must be called before w is freed. */
+ * being made, and leaves_cancel() must be called before w is freed. */
 enum leaves_answer leaves_get(struct leaves *, const char *name, enum ca_kind, int64_t now_s,
     struct leaf_waiter *waiter);
-void leaves_leave(struct leaves *, struct leaf_waiter *);
+void leaves_cancel(struct leaves *, struct leaf_waiter *);
 /* Whether the waiter waits no more: its leaf is there, or could not be made. */
 bool leaves_told(struct leaves *, const struct leaf_waiter *);
-/* How many are kept, or being made. */
-size_t leaves_count(struct leaves *);
 
 #endif

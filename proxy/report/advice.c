@@ -137,12 +137,12 @@ static bool has_two_labels(const struct check_report *report)
 
 static bool has_mixed_nodes(const struct check_report *report)
 {
-	return report->report->others > 0;
+	return report->found->others > 0;
 }
 
 static bool has_malformed_bytes(const struct check_report *report)
 {
-	return report->report->malformed > 0;
+	return report->found->malformed > 0;
 }
 
 static bool has_surrogates(const struct check_report *report)
@@ -185,11 +185,11 @@ static bool repaired(const struct check_report *report)
 
 static const struct {
 	const char *name;
-	bool (*holds)(const struct check_report *);
+	bool (*applies)(const struct check_report *);
 	size_t counted;             /* enum repair_index; REPAIR_COUNT: none */
 	const char *text;
 } advices[ADVICE_COUNT] = {
-#define ADVICE(id, name, holds, counted, text) { name, holds, counted, text },
+#define ADVICE(id, name, applies, counted, text) { name, applies, counted, text },
 #include "proxy/report/advice.def"
 #undef ADVICE
 };
@@ -199,17 +199,17 @@ const char *advice_name(enum advice a)
 	return advices[a].name;
 }
 
-bool advice_holds(enum advice a, const struct check_report *report)
+bool advice_applies(enum advice a, const struct check_report *report)
 {
 	size_t counted = advices[a].counted;
 
-	return advices[a].holds(report) && (counted == REPAIR_COUNT || report->report->repairs[counted] > 0);
+	return advices[a].applies(report) && (counted == REPAIR_COUNT || report->found->repairs[counted] > 0);
 }
 
 bool advice_is_none(const struct check_report *report)
 {
 	for (int a = 0; a < ADVICE_COUNT; a++)
-		if (advice_holds((enum advice)a, report))
+		if (advice_applies((enum advice)a, report))
 			return false;
 	return true;
 }
@@ -217,14 +217,14 @@ bool advice_is_none(const struct check_report *report)
 static uint64_t advice_number(enum advice a, const struct check_report *report)
 {
 	if (advices[a].counted != REPAIR_COUNT)
-		return report->report->repairs[advices[a].counted];
+		return report->found->repairs[advices[a].counted];
 	switch (a) {
 	case ADVICE_MIXED:
-		return report->report->others;
+		return report->found->others;
 	case ADVICE_SURROGATES:
 		return report->strays->pairs;
 	default:
-		return report->report->malformed;
+		return report->found->malformed;
 	}
 }
 
@@ -274,10 +274,10 @@ static void put_places(struct text *t, const struct strays *strays)
 /* The sentence on bytes that are not in the feed's charset. A feed has it once. */
 static void put_bytes(struct text *t, enum advice a, const struct check_report *report)
 {
-	uint64_t n = report->strays ? report->strays->bytes : report->report->malformed;
+	uint64_t n = report->strays ? report->strays->bytes : report->found->malformed;
 	const char *thing = report->strays ? "byte" : "byte sequence";
 
-	if (a == ADVICE_MIXED && report->report->malformed > 0)
+	if (a == ADVICE_MIXED && report->found->malformed > 0)
 		return;
 	if (n == 1)
 		text_printf(t, "This %s is not ", thing);
@@ -365,7 +365,7 @@ void advice_mail(struct text *t, const struct check_report *report)
 	check_put_peer(t, feed_name(report));
 	text_puts(t, "\nhave trouble with it. This would mend it:\n");
 	for (int a = 0; a < ADVICE_COUNT; a++)
-		if (advice_holds((enum advice)a, report)) {
+		if (advice_applies((enum advice)a, report)) {
 			text_printf(t, "\n%d. ", ++n);
 			advice_text(t, (enum advice)a, report);
 			text_puts(t, "\n");

@@ -9,14 +9,14 @@
 #include "proxy/report/check_report.h"
 
 enum advice {
-#define ADVICE(id, name, holds, counted, text) ADVICE_##id,
+#define ADVICE(id, name, applies, counted, text) ADVICE_##id,
 #include "proxy/report/advice.def"
 #undef ADVICE
 	ADVICE_COUNT
 };
 
 const char *advice_name(enum advice);
-bool advice_holds(enum advice, const struct check_report *);
+bool advice_applies(enum advice, const struct check_report *);
 /* Whether nothing is to be fixed. */
 bool advice_is_none(const struct check_report *);
 /* Appends the sentence, which quotes peers' bytes. */

@@ -191,7 +191,7 @@ static int check_result(struct check *check)
 {
 	uint64_t bytes = check->told.bytes_in;
 
-	check->report.report = &check->told;
+	check->report.found = &check->told;
 	check->report.misnamed = check->options.misnamed;
 	check->report.result = &check->untouched;
 	verdict_untouched(&check->untouched, POLICY_AUTO, check->options.untouched);

@@ -249,7 +249,7 @@ static void html_result(FILE *out, const struct check_report *report)
 	verdict_format(report->result, rule, sizeof rule);
 	fputs("<h3>Result</h3>\n<table>\n<caption>As the proxy would answer</caption>\n<tbody>\n", out);
 	html_row(out, "X-Encoding-Rule", rule);
-	html_repairs(out, report->report);
+	html_repairs(out, report->found);
 	if (!report->normalised)
 		html_row(out, "Well-formed", "not looked at: the body passes untouched");
 	else if (report->fault)
@@ -310,7 +310,7 @@ static void html_advice(FILE *out, const struct check_report *report, unsigned n
 	}
 	fputs("<ol>\n", out);
 	for (int a = 0; a < ADVICE_COUNT; a++) {
-		if (!advice_holds((enum advice)a, report))
+		if (!advice_applies((enum advice)a, report))
 			continue;
 		fprintf(out, "<li id=\"%s-%u\">", advice_name((enum advice)a), number);
 		advice_text(&t, (enum advice)a, report);
@@ -337,7 +337,7 @@ void check_html_report(FILE *out, const struct check_report *report, unsigned nu
 	html_peer(out, report->file);
 	fputs("</h2>\n", out);
 	html_summary(out, report);
-	fprintf(out, "<p>%" PRIu64 " bytes</p>\n", report->report->bytes_in);
+	fprintf(out, "<p>%" PRIu64 " bytes</p>\n", report->found->bytes_in);
 	html_advice(out, report, number);
 	html_texts(out, report);
 	html_result(out, report);

@@ -74,13 +74,13 @@ static void json_result(struct json *j, const struct check_report *report)
 
 	verdict_format(report->result, rule, sizeof rule);
 	json_string(j, "x_encoding_rule", rule);
-	json_bool(j, "revised", report->report->revised);
-	json_number(j, "malformed", report->report->malformed);
-	json_number(j, "mixed", report->report->others);
-	json_number(j, "urls_led", report->report->led);
+	json_bool(j, "revised", report->found->revised);
+	json_number(j, "malformed", report->found->malformed);
+	json_number(j, "mixed", report->found->others);
+	json_number(j, "urls_led", report->found->led);
 	json_open(j, "repairs");
 	for (int i = 0; i < REPAIR_COUNT; i++)
-		json_number(j, repair_name((enum repair_index)i), report->report->repairs[i]);
+		json_number(j, repair_name((enum repair_index)i), report->found->repairs[i]);
 	json_close(j);
 	if (report->normalised)
 		json_bool(j, "well_formed", !report->fault);
@@ -213,7 +213,7 @@ static int json_advice(struct json *j, const struct check_report *report)
 
 	json_open_list(j, "to_fix");
 	for (int a = 0; a < ADVICE_COUNT; a++) {
-		if (!advice_holds((enum advice)a, report))
+		if (!advice_applies((enum advice)a, report))
 			continue;
 		json_open(j, NULL);
 		json_string(j, "finding", advice_name((enum advice)a));
@@ -283,7 +283,7 @@ int check_report_json(struct json *j, const char *key, const struct check_report
 
 	json_open(j, key);
 	json_string(j, "file", report->file);
-	json_number(j, "bytes", report->report->bytes_in);
+	json_number(j, "bytes", report->found->bytes_in);
 	json_string(j, "content_type", report->content_type);
 	json_bool(j, "http", report->http);
 	json_evidence(j, report);

@@ -249,7 +249,7 @@ static void print_result(const struct text_page *page, const struct check_report
 	verdict_format(report->result, rule, sizeof rule);
 	put_heading(page, "result");
 	row(page, "rule", rule);
-	print_repairs(page, report->report);
+	print_repairs(page, report->found);
 	if (!report->normalised)
 		row(page, "well-formed", "not looked at: the body passes untouched");
 	else if (report->fault)
@@ -326,7 +326,7 @@ void check_report_text(FILE *out, const struct check_report *report, const struc
 	put_colour(p, COLOUR_HEADING);
 	visible_bytes(out, report->file);
 	put_colour(p, COLOUR_OFF);
-	fprintf(out, ": %" PRIu64 " bytes\n", report->report->bytes_in);
+	fprintf(out, ": %" PRIu64 " bytes\n", report->found->bytes_in);
 	if (report->response)
 		print_response(p, report->response);
 	row_peer(p, "Content-Type", report->content_type);

@@ -21,13 +21,13 @@ static void put_count(struct text *t, uint64_t n, const char *thing)
  * names another encoding than utfeed's output. */
 static uint64_t count_repairs(const struct check_report *report)
 {
-	uint64_t n = report->report->malformed + report->report->others + (report->strays ? report->strays->pairs : 0);
+	uint64_t n = report->found->malformed + report->found->others + (report->strays ? report->strays->pairs : 0);
 
 	for (int i = 0; i < REPAIR_COUNT; i++)
 		if (i != REPAIRED_BOM && i != REPAIRED_BASE && i != REPAIRED_DECLARATION)
-			n += report->report->repairs[i];
-	return n +
-	    (advice_holds(ADVICE_DECLARATION_MALFORMED, report) || advice_holds(ADVICE_DECLARATION_REPEATED, report));
+			n += report->found->repairs[i];
+	return n + (advice_applies(ADVICE_DECLARATION_MALFORMED, report) ||
+	    advice_applies(ADVICE_DECLARATION_REPEATED, report));
 }
 
 static bool is_mislabelled(const struct check_report *report)
@@ -37,7 +37,7 @@ static bool is_mislabelled(const struct check_report *report)
 	bool any = false;
 
 	for (size_t i = 0; i < sizeof labels / sizeof labels[0]; i++)
-		any = any || advice_holds(labels[i], report);
+		any = any || advice_applies(labels[i], report);
 	return any;
 }
 
@@ -49,7 +49,7 @@ static void put_not_feed(struct text *t, const struct check_report *report)
 	if (format) {
 		text_puts(t, " but a file of the format ");
 		text_puts(t, format);
-	} else if (advice_holds(ADVICE_DOCUMENT, report)) {
+	} else if (advice_applies(ADVICE_DOCUMENT, report)) {
 		text_puts(t, " but another kind of document (");
 		check_put_peer(t, report->evidence->type.mime);
 		text_puts(t, "), and utfeed does not change it");
@@ -99,7 +99,7 @@ static void put_readable(struct text *t, const struct check_report *report)
 		put_count(t, n, "repair");
 	} else if (is_mislabelled(report)) {
 		text_puts(t, "under the right label");
-	} else if (advice_holds(ADVICE_GZIP, report)) {
+	} else if (advice_applies(ADVICE_GZIP, report)) {
 		text_puts(t, "after it is unpacked");
 	} else {
 		text_puts(t, "as it is");
@@ -140,7 +140,7 @@ static void put_label(struct text *t, const struct evidence_label *label)
 /* Writes the things by which the feed differs from its encoding. */
 static void put_exceptions(struct text *t, const struct check_report *report)
 {
-	const struct normalise_report *told = report->report;
+	const struct normalise_report *told = report->found;
 	bool plain = report->strays && told->others == 0;
 	const struct {
 		uint64_t count;
@@ -219,7 +219,7 @@ static void put_more(struct text *t, const struct check_report *report)
 
 	if (report->damaged)
 		text_puts(t, " Its gzip is damaged, and the rest is lost.");
-	else if (advice_holds(ADVICE_GZIP, report))
+	else if (advice_applies(ADVICE_GZIP, report))
 		text_puts(t, " It is gzip without a Content-Encoding.");
 	if (report->result->keeps_type)
 		text_puts(t, " It is not a feed, and it keeps its type.");

@@ -12,7 +12,7 @@ struct wellformed {
 	unsigned long line;
 };
 
-static void record_fault(struct wellformed *wellformed, const char *fault)
+static void note_fault(struct wellformed *wellformed, const char *fault)
 {
 	if (wellformed->fault)
 		return;
@@ -27,7 +27,7 @@ static void XMLCALL on_entity(void *arg, const XML_Char *name, int is_parameter,
 
 	(void)name, (void)is_parameter, (void)value, (void)value_length;
 	(void)base, (void)system, (void)public, (void)notation;
-	record_fault(wellformed, "entity declarations are refused");
+	note_fault(wellformed, "entity declarations are refused");
 	XML_StopParser(wellformed->parser, XML_FALSE);
 }
 
@@ -58,7 +58,7 @@ void wellformed_free(struct wellformed **w)
 static void wellformed_parse(struct wellformed *wellformed, const uint8_t *bytes, size_t len, int final)
 {
 	if (XML_Parse(wellformed->parser, (const char *)bytes, (int)len, final) != XML_STATUS_OK)
-		record_fault(wellformed, XML_ErrorString(XML_GetErrorCode(wellformed->parser)));
+		note_fault(wellformed, XML_ErrorString(XML_GetErrorCode(wellformed->parser)));
 }
 
 void wellformed_feed(struct wellformed *wellformed, const uint8_t *bytes, size_t len)

@@ -147,11 +147,6 @@ void notify_stopping(const struct notify *notify, const char *status)
 	notify_say(notify, "STOPPING=1\nSTATUS=%s", status);
 }
 
-void notify_status(const struct notify *notify, const char *status)
-{
-	notify_say(notify, "STATUS=%s", status);
-}
-
 void notify_watchdog(const struct notify *notify)
 {
 	notify_say(notify, "WATCHDOG=1");

@@ -33,7 +33,6 @@ void notify_close(struct notify *);
 void notify_ready(const struct notify *, const char *status);
 void notify_reloading(const struct notify *);
 void notify_stopping(const struct notify *, const char *status);
-void notify_status(const struct notify *, const char *status);
 void notify_watchdog(const struct notify *);
 /* Another process of the service counts from now on. */
 void notify_main_pid(const struct notify *, pid_t);

@@ -1,5 +1,5 @@
 /* Owns the entry, the unit of every store, and its form as bytes. An entry is one of four kinds: a whole response, a
- * part of one, a record of variants, or a mark. A record has the names of the request fields that the variants of a URL
+ * part of one, an index of variants, or a mark. An index has the names of the request fields that the variants of a URL
  * depend on. A mark says that a response may be asked for in parts.
  * Must not know: stores, requests. Invariants: an entry does not change once it is made, except for its counters, and
  * any thread may share it by a reference. Parts and marks have keys of parts, so no lookup for a whole response finds
@@ -25,12 +25,12 @@ struct entry {
 	atomic_uint refs;
 	char *key;                     /* may hold any byte */
 	uint32_t key_len, upstream_len;
-	/* record of variants: the field names (vary_names()), and all that follows is empty; NULL: another kind */
+	/* index of variants: the field names (vary_names()), and all that follows is empty; NULL: another kind */
 	char *vary;
 	/* body and report, DONE and kept; after entry_unpack() its head is the entry's head. NULL: no response */
 	struct object *object;
-	/* of a record of variants, and of each variant or part stored under it: a variant of another generation was
-	 * stored before something else took the record's place */
+	/* of an index of variants, and of each variant or part stored under it: a variant of another generation was
+	 * stored before something else took the index's place */
 	uint64_t generation;
 	/* the purges of the store that were known when its fetch began (store.known): a later one that covers the key
 	 * takes it away, however late it is stored */
@@ -91,7 +91,7 @@ bool entry_claim(struct entry *);
 struct entry *entry_expired(struct entry *, int64_t now);
 
 /* For how many seconds from its making the entry may be of use. A response is of use while it may be served fresh or
- * stale. One with a validator is always of use (ENTRY_ENDS_NEVER), and a record of variants as long as any of the
+ * stale. One with a validator is always of use (ENTRY_ENDS_NEVER), and an index of variants as long as any of the
  * variants (ENTRY_ENDS_LAST). */
 int64_t entry_ends_s(const struct entry *);
 #define ENTRY_ENDS_LAST INT64_C(-1)

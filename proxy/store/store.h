@@ -10,6 +10,7 @@
 #include "proxy/store/entry.h"
 
 enum store_result { STORE_FOUND, STORE_MISSING, STORE_WAIT };
+enum store_settling { SETTLING_DONE, SETTLING_WAIT };
 /* URL: one URL with all settings and variants. PREFIX: every URL that begins with the given text. ALL: every entry. */
 enum store_purge { PURGE_URL, PURGE_PREFIX, PURGE_ALL };
 
@@ -65,10 +66,10 @@ struct store_ops {
 	/* soft: entries are marked stale from now on (seconds since the epoch) instead of removed. Returns how many
 	 * responses it concerned, -1 where that is not known yet. */
 	int64_t (*purge)(struct store *, enum store_purge, const char *url, size_t len, bool soft, int64_t now);
-	/* True: w->loop calls w->got() once every earlier removal is as permanent as the store itself, or is owed.
-	 * Every process that has the store open knows the purges among them by then. False: all of them are done
+	/* WAIT: w->loop calls w->got() once every earlier removal is as permanent as the store itself, or is owed.
+	 * Every process that has the store open knows the purges among them by then. DONE: all of them are done
 	 * already. Lookups of this process do not find an entry whose removal is owed. */
-	bool (*settle)(struct store *, struct store_wait *);
+	enum store_settling (*settle)(struct store *, struct store_wait *);
 	/* purged(arg, mark) is called for each purge by another process from now on, on any thread, before store.known
 	 * counts it; with mark NULL after the last one of several that came together. NULL: no other process can have
 	 * the store. purged NULL: never again, once this returns. */

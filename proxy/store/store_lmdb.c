@@ -210,7 +210,7 @@ static void lmdb_write(struct store_lmdb *lmdb, struct store_op *op)
 		return;
 	}
 	op->late = op->type == OP_PUT && op->entry->since < lmdb->news.others;
-	if (lmdb_writer_do(lmdb->writer, &lmdb->pending, op, lmdb->stuck))
+	if (lmdb_writer_do(lmdb->writer, &lmdb->pending, op, lmdb->stuck) == LMDB_LOST)
 		lmdb_count_error(lmdb);
 	lmdb->waiting++;
 	if (!lmdb->watch.queue)

@@ -26,7 +26,8 @@ void lmdb_batch_done(struct lmdb_writer *writer)
 	pthread_mutex_unlock(&writer->lock);
 }
 
-void lmdb_batch_again(struct lmdb_writer *writer)
+/* Returns the batch to the front of the queue. Its settlements return at once: their removals are owed. */
+static void batch_again(struct lmdb_writer *writer)
 {
 	pthread_mutex_lock(&writer->lock);
 	while (writer->n) {
@@ -84,7 +85,7 @@ static void batch_take(struct lmdb_writer *writer, size_t room)
 		writer->refused |= !fits;
 		writer->file.counted.errors += lost;
 		if (lost)
-			lmdb_op_lose(op);
+			store_op_make_removal(op);
 		writer->batch[writer->n++] = op;
 	}
 	pthread_mutex_unlock(&writer->lock);
@@ -134,7 +135,7 @@ static int batch_do(struct lmdb_writer *writer, size_t room)
 	else
 		rc = batch_commit(writer, txn);
 	if (rc)
-		lmdb_batch_again(writer);
+		batch_again(writer);
 	return rc;
 }
 

@@ -44,20 +44,16 @@ void lmdb_file_free(struct lmdb_file *file)
 	free(file->path);
 }
 
-bool lmdb_use(struct lmdb_file *file)
+void lmdb_use(struct lmdb_file *file)
 {
-	if (file->using)
-		return false;
-	pthread_mutex_lock(&file->use);
-	return file->using = true;
+	if (!file->uses++)
+		pthread_mutex_lock(&file->use);
 }
 
-void lmdb_unuse(struct lmdb_file *file, bool used)
+void lmdb_unuse(struct lmdb_file *file)
 {
-	if (!used)
-		return;
-	file->using = false;
-	pthread_mutex_unlock(&file->use);
+	if (!--file->uses)
+		pthread_mutex_unlock(&file->use);
 }
 
 bool lmdb_is_damaged(int rc)
@@ -259,19 +255,18 @@ static int file_open(struct lmdb_file *file)
 
 int lmdb_open(struct lmdb_file *file)
 {
-	bool used = lmdb_use(file);
+	lmdb_use(file);
 	int rc = file_open(file);
 
 	if (rc)
 		file_close(file);
-	lmdb_unuse(file, used);
+	lmdb_unuse(file);
 	return rc;
 }
 
 void lmdb_close(struct lmdb_file *file)
 {
-	bool used = lmdb_use(file);
-
+	lmdb_use(file);
 	file_close(file);
-	lmdb_unuse(file, used);
+	lmdb_unuse(file);
 }

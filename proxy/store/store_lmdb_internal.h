@@ -16,7 +16,7 @@ struct lmdb_file {
 	 * wait */
 	_Atomic int64_t waits_since;
 	pthread_mutex_t use;
-	bool using;                            /* the writer's thread holds use */
+	unsigned uses;                         /* how often the writer's thread has taken use */
 	MDB_env *env;                          /* NULL: not open */
 	MDB_txn *read;                         /* the transaction of lookups, reset between them */
 	MDB_cursor *news;                      /* its cursor of marks, renewed for each look; NULL: not open */
@@ -91,13 +91,14 @@ void lmdb_file_free(struct lmdb_file *);
 /* On failure env stays NULL. A damaged file is set aside, provided that no other process has it open. */
 int lmdb_open(struct lmdb_file *) __attribute__((warn_unused_result));
 void lmdb_close(struct lmdb_file *);
-/* for changes of the file that lookups must not see; false: this thread has the lock already */
-bool lmdb_use(struct lmdb_file *);
-void lmdb_unuse(struct lmdb_file *, bool used);
+/* around changes of the file that lookups must not see; one pair may stand within another */
+void lmdb_use(struct lmdb_file *);
+void lmdb_unuse(struct lmdb_file *);
 bool lmdb_is_damaged(int rc);
 bool lmdb_is_misconfigured(int rc);                    /* waiting will not help */
 const char *lmdb_strerror(int rc);
 /* Its room (store_lmdb_room.c). */
+int64_t lmdb_now_ms(void);                             /* by the monotonic clock */
 /* begins a write transaction, in which limit_bytes is right; waits for any other process that writes */
 int lmdb_begin(struct lmdb_file *, MDB_txn **) __attribute__((warn_unused_result));
 /* called after MDB_MAP_RESIZED, when another process has made the file larger */
@@ -154,9 +155,10 @@ struct lmdb_writer *lmdb_writer_new(const char *path, size_t map_bytes);       /
 /* open_rc, waiting for it up to wait_ms */
 int lmdb_writer_opened(struct lmdb_writer *, int64_t wait_ms) __attribute__((warn_unused_result));
 void lmdb_writer_attach(struct lmdb_writer *, struct store_thread *, struct task *);
-/* Operations are done in the order of these calls. The operation stands in pending until it comes back. True: the entry
+/* Operations are done in the order of these calls. The operation stands in pending until it comes back. LOST: the entry
  * became a removal, because the queue is full or lose is set. */
-bool lmdb_writer_do(struct lmdb_writer *, struct lmdb_pending *, struct store_op *, bool lose);
+enum lmdb_taken { LMDB_TAKEN, LMDB_LOST };
+enum lmdb_taken lmdb_writer_do(struct lmdb_writer *, struct lmdb_pending *, struct store_op *, bool lose);
 struct store_op *lmdb_writer_back(struct lmdb_writer *);                       /* a finished one; NULL: no more */
 /* evictions and errors count since the last call */
 struct store_stats lmdb_writer_stats(struct lmdb_writer *);
@@ -176,14 +178,11 @@ void lmdb_writer_free(struct lmdb_writer **, bool wait);
 void lmdb_writer_tell(struct lmdb_writer *);           /* operations have come back */
 void lmdb_writer_enqueue(struct lmdb_writer *, struct store_op *, bool first);
 void lmdb_writer_dequeue(struct lmdb_writer *, struct store_op *);
-void lmdb_op_lose(struct store_op *);                  /* an entry becomes the removal of its key */
 /* Batches (store_lmdb_batch.c), without the lock. */
 /* Writes the next one. Where entries cannot be written, the entries they would have replaced are removed. Returns
  * LMDB's error, 0: none. */
 int lmdb_batch_run(struct lmdb_writer *) __attribute__((warn_unused_result));
 void lmdb_batch_done(struct lmdb_writer *);            /* returns its operations as done, and tells the counters */
-/* Returns it to the front of the queue. Its settlements return at once: their removals are owed. */
-void lmdb_batch_again(struct lmdb_writer *);
 
 /* Writes that the file may not have yet, the newest first: lookups see them here. On the store's thread. */
 enum { PENDING_BUCKETS = 1024 };

@@ -141,22 +141,22 @@ int lmdb_marks_add(struct lmdb_file *file, MDB_txn *txn, const struct store_op *
 	return marks_insert(file, txn, &h, op->key, len);
 }
 
-/* Sets the cursor behind the mark of that number. False: not all that came behind it are there any more. A fetch that
- * began before this process knew any (0) is judged by all of them. */
-static bool marks_seek(MDB_cursor *cursor, uint64_t since, MDB_val *k, MDB_val *v, int *rc)
+/* Sets the cursor behind the mark of that number. *whole: all that came behind it are there. A fetch that began before
+ * this process knew any (0) is judged by all of them. */
+static int marks_seek(MDB_cursor *cursor, uint64_t since, MDB_val *k, MDB_val *v, bool *whole)
 {
 	uint64_t big = htobe64(since);
 	struct store_mark m;
 	struct mark_head h;
+	int rc;
 
+	*whole = false;
 	*k = (MDB_val){ sizeof big, &big };
-	if ((*rc = mdb_cursor_get(cursor, k, v, MDB_SET_RANGE)))
-		return false;
+	if ((rc = mdb_cursor_get(cursor, k, v, MDB_SET_RANGE)))
+		return rc;
 	mark_read(&m, &h, k, v);
-	if (since ? m.number != since : h.kind != KIND_BEGIN)
-		return false;
-	*rc = mdb_cursor_get(cursor, k, v, MDB_NEXT);
-	return true;
+	*whole = since ? m.number == since : h.kind == KIND_BEGIN;
+	return *whole ? mdb_cursor_get(cursor, k, v, MDB_NEXT) : 0;
 }
 
 int lmdb_marks_allow(struct lmdb_file *file, MDB_txn *txn, const struct entry *e, bool *allowed)
@@ -170,7 +170,7 @@ int lmdb_marks_allow(struct lmdb_file *file, MDB_txn *txn, const struct entry *e
 	*allowed = false;
 	if (rc)
 		return rc;
-	*allowed = marks_seek(cursor, e->since, &k, &v, &rc);
+	rc = marks_seek(cursor, e->since, &k, &v, allowed);
 	while (*allowed && !rc) {
 		mark_read(&m, &h, &k, &v);
 		*allowed = h.kind == KIND_BEGIN || (h.process == file->process && h.asked <= e->asked) ||
@@ -202,11 +202,13 @@ int lmdb_marks_read(struct lmdb_file *file, MDB_txn *txn, struct lmdb_news *news
 	MDB_val k, v;
 	int rc = file->news ? mdb_cursor_renew(txn, file->news) : mdb_cursor_open(txn, file->marks, &file->news);
 	MDB_cursor *cursor = file->news;
+	bool whole;
 
 	if (rc)
 		return rc;
 	news->n = 0;
-	news->missed = !marks_seek(cursor, news->known, &k, &v, &rc);
+	rc = marks_seek(cursor, news->known, &k, &v, &whole);
+	news->missed = !whole;
 	if (news->missed)
 		rc = mdb_cursor_get(cursor, &k, &v, MDB_LAST);
 	news->missed &= !rc;

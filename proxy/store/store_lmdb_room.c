@@ -30,7 +30,7 @@ struct limit { uint64_t bytes; bool shared; };         /* shared: two sizes were
 static char limit_name[] = "limit";
 enum { LIMIT_BYTES = sizeof(uint64_t) + 1 };
 
-static int64_t now_ms(void)
+int64_t lmdb_now_ms(void)
 {
 	struct timespec t;
 
@@ -76,7 +76,7 @@ static bool is_shared(const struct lmdb_file *file)
 static bool limit_may_fall(struct lmdb_file *file, MDB_txn *txn, const struct limit *limit, bool shared)
 {
 	bool disturbed = shared || mdb_txn_id(txn) > file->last_txn + 1;
-	int64_t now = now_ms();
+	int64_t now = lmdb_now_ms();
 
 	file->last_txn = mdb_txn_id(txn);
 	if (disturbed || !file->alone_since)
@@ -130,7 +130,6 @@ int lmdb_remap(struct lmdb_file *file)
 	MDB_envinfo info;
 	size_t end, wanted;
 	int rc = mdb_env_info(file->env, &info);
-	bool used;
 
 	if (rc)
 		return rc;
@@ -140,9 +139,9 @@ int lmdb_remap(struct lmdb_file *file)
 		wanted = end;
 	if (wanted == info.me_mapsize)
 		return 0;
-	used = lmdb_use(file);
+	lmdb_use(file);
 	rc = mdb_env_set_mapsize(file->env, wanted);
-	lmdb_unuse(file, used);
+	lmdb_unuse(file);
 	return rc ? MDB_PANIC : 0;
 }
 
@@ -165,7 +164,7 @@ int lmdb_begin(struct lmdb_file *file, MDB_txn **txn)
 {
 	int rc = MDB_MAP_RESIZED;
 
-	atomic_store(&file->waits_since, now_ms());
+	atomic_store(&file->waits_since, lmdb_now_ms());
 	for (int i = 0; i < BEGIN_TRIES && rc == MDB_MAP_RESIZED; i++)
 		rc = begin_once(file, txn);
 	atomic_store(&file->waits_since, 0);

@@ -19,17 +19,10 @@ enum { OPEN_AGAIN_MS = 10000, WRITE_AGAIN_MS = 1000 };
 
 static void *writer_main(void *arg);
 
-static int64_t clock_ms(struct timespec *now)
-{
-	clock_gettime(CLOCK_MONOTONIC, now);
-	return (int64_t)now->tv_sec * 1000 + now->tv_nsec / 1000000;
-}
-
 /* The time that is ms from now. */
 static struct timespec clock_due(int64_t ms)
 {
-	struct timespec t;
-	int64_t due = clock_ms(&t) + ms;
+	int64_t due = lmdb_now_ms() + ms;
 
 	return (struct timespec){ .tv_sec = (time_t)(due / 1000), .tv_nsec = (long)(due % 1000) * 1000000 };
 }
@@ -107,12 +100,6 @@ void lmdb_writer_dequeue(struct lmdb_writer *writer, struct store_op *op)
 	writer->queued_bytes -= op->entry ? op->entry->bytes : 0;
 }
 
-void lmdb_op_lose(struct store_op *op)
-{
-	op->type = OP_REMOVE;
-	entry_unref(&op->entry);
-}
-
 /* Under the lock. Turns op into the removal of everything, which replaces all operations that wait; settlements wait
  * for it. */
 static void writer_wipe_instead(struct lmdb_writer *writer, struct store_op *op)
@@ -134,7 +121,7 @@ static void writer_wipe_instead(struct lmdb_writer *writer, struct store_op *op)
 }
 
 /* An entry that is too large for the file becomes a removal, too. */
-bool lmdb_writer_do(struct lmdb_writer *writer, struct lmdb_pending *pending, struct store_op *op, bool lose)
+enum lmdb_taken lmdb_writer_do(struct lmdb_writer *writer, struct lmdb_pending *pending, struct store_op *op, bool lose)
 {
 	bool wipe;
 
@@ -142,7 +129,7 @@ bool lmdb_writer_do(struct lmdb_writer *writer, struct lmdb_pending *pending, st
 	lose =
 	    op->type == OP_PUT && (lose || writer->queued >= WAITING_MAX || writer->queued_bytes >= WAITING_MAX_BYTES);
 	if (lose || (op->type == OP_PUT && op->entry->bytes > PIECE(writer->file.option_bytes)))
-		lmdb_op_lose(op);
+		store_op_make_removal(op);
 	wipe = writer->queued >= REMOVALS_MAX && op->type != OP_SETTLE;
 	if (wipe)
 		writer_wipe_instead(writer, op);
@@ -150,7 +137,7 @@ bool lmdb_writer_do(struct lmdb_writer *writer, struct lmdb_pending *pending, st
 	lmdb_writer_enqueue(writer, op, wipe);
 	pthread_cond_signal(&writer->news);
 	pthread_mutex_unlock(&writer->lock);
-	return lose;
+	return lose ? LMDB_LOST : LMDB_TAKEN;
 }
 
 struct store_op *lmdb_writer_back(struct lmdb_writer *writer)
@@ -195,7 +182,7 @@ size_t lmdb_writer_lose(struct lmdb_writer *writer)
 	lost = writer->queued_puts;
 	TAILQ_FOREACH(op, &writer->queue, link)
 		if (op->type == OP_PUT)
-			lmdb_op_lose(op);
+			store_op_make_removal(op);
 	writer->queued_puts = writer->queued_bytes = 0;
 	pthread_mutex_unlock(&writer->lock);
 	return lost;
@@ -232,10 +219,9 @@ bool lmdb_writer_ended(struct lmdb_writer *writer)
 
 int64_t lmdb_writer_waits_ms(struct lmdb_writer *writer)
 {
-	struct timespec t;
 	int64_t since = atomic_load(&writer->file.waits_since);
 
-	return since ? clock_ms(&t) - since : 0;
+	return since ? lmdb_now_ms() - since : 0;
 }
 
 size_t lmdb_writer_left(struct lmdb_writer *writer)

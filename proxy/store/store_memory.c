@@ -4,68 +4,21 @@
  * budget plus the slack of eviction.h, because room is made before an entry comes in. A body that has left the store
  * while readers still hold it counts elsewhere (bodies.h). No entry is found that a purge covers, though a purge of
  * many only leaves a mark (purge_marks.h): the sweep removes them bit by bit. */
-#include "proxy/store/store_memory.h"
+#include "proxy/store/store_memory_internal.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 
 #include "proxy/base/bodies.h"
-#include "proxy/base/hash.h"
-#include "proxy/store/eviction.h"
-#include "proxy/store/purge_marks.h"
 
 /* One bucket for every BYTES_PER_BUCKET of the budget. */
 enum { BYTES_PER_BUCKET = 4096, BUCKETS_MIN = 64 };
-/* The sweep looks at so many entries, or empty buckets, under one hold of the lock, which takes some ten microseconds.
- * A purge of one URL removes that many of its entries at once; a URL with more variants gets a mark. */
-enum { SWEEP_NODES = 64, SWEEP_BUCKETS = 1024, URL_NODES = 256 };
 enum { SCATTERED_NODES = 8 };          /* most nodes that leave for memory that is scattered. */
 /* The share of the budget that bodies still being made may take together. Bodies of slow or hostile origins do not
  * drive out all stored entries so. The share shrinks while slow readers hold many bodies that have left the store,
  * because readers would keep the bodies now being made in the same way. */
 enum { RESERVE_SHARE = 2 };
-
-struct memory_node {
-	struct eviction_node eviction;         /* the first member; its hash is the key's, seen as in purge_marks.h */
-	LIST_ENTRY(memory_node) by_key, by_url;
-	struct entry *entry;                   /* NULL: the place where the sweep stands */
-	size_t body;                           /* bytes of body and gzip form, which eviction.bytes includes */
-};
-LIST_HEAD(memory_bucket, memory_node);
-
-struct store_memory {
-	struct store store;
-	pthread_mutex_t lock;                  /* guards everything below */
-	uint64_t secret[2];
-	size_t budget, room, max_entry, mask;  /* room: the most that one entry and its gzip form may take */
-	struct memory_bucket *by_key, *by_url;
-	struct purge_marks *marks;
-	size_t sweeps_at;                      /* the bucket of by_url in which the sweep stands */
-	struct memory_node sweeps_here;        /* it stands here; by_url.le_prev NULL: at the bucket's beginning */
-	struct eviction_list dead;             /* entries that a lookup found to be gone, to be freed by the sweep */
-	struct eviction eviction;
-	size_t reserved;                       /* bytes of bodies still being made, which stats.bytes includes */
-	struct store_stats stats;              /* its bytes include these tables */
-};
-
-static struct store_memory *memory_of(struct store *store)
-{
-	return (struct store_memory *)(void *)store;
-}
-
-static struct memory_node *node_of(struct eviction_node *node)
-{
-	return (struct memory_node *)(void *)node;
-}
-
-static struct memory_bucket *url_bucket(struct store_memory *memory, const char *key, size_t len)
-{
-	const char *end = memchr(key, '\n', len);
-
-	return &memory->by_url[hash_sip(memory->secret, key, end ? (size_t)(end - key) : len) & memory->mask];
-}
 
 static struct memory_node *memory_find(struct store_memory *memory, uint64_t hash, const char *key, size_t len)
 {
@@ -114,7 +67,7 @@ static size_t memory_bytes(struct memory_node *node)
 	return node->entry->bytes + memory_gzip_bytes(node->entry) + heap_bytes(node);
 }
 
-static void memory_count(struct store_memory *memory, struct memory_node *node)
+void memory_count(struct store_memory *memory, struct memory_node *node)
 {
 	node->eviction.bytes = memory_bytes(node);
 	memory->stats.bytes += node->eviction.bytes;
@@ -122,7 +75,7 @@ static void memory_count(struct store_memory *memory, struct memory_node *node)
 	bodies_counted(node->body);
 }
 
-static void memory_uncount(struct store_memory *memory, struct memory_node *node)
+void memory_uncount(struct store_memory *memory, struct memory_node *node)
 {
 	memory->stats.bytes -= node->eviction.bytes;
 	bodies_uncounted(node->body);
@@ -139,7 +92,7 @@ static void memory_unlink(struct store_memory *memory, struct memory_node *node,
 	TAILQ_INSERT_TAIL(dead, &node->eviction, link);
 }
 
-static void memory_drop(struct store_memory *memory, struct memory_node *node, struct eviction_list *dead)
+void memory_drop(struct store_memory *memory, struct memory_node *node, struct eviction_list *dead)
 {
 	eviction_remove(&memory->eviction, &node->eviction);
 	memory_unlink(memory, node, dead);
@@ -168,50 +121,6 @@ static void memory_make_room(struct store_memory *memory, size_t bytes, struct e
 		memory_unlink(memory, node_of(victim), dead);
 		memory->stats.evictions++;
 	}
-}
-
-/* Puts a stale copy in the entry's place; without memory for it the entry is dropped: false. */
-static bool memory_expire(struct store_memory *memory, struct memory_node *node, int64_t now,
-    struct eviction_list *dead)
-{
-	struct entry *old = node->entry, *stale = entry_expired(old, now);
-
-	if (!stale) {
-		memory_drop(memory, node, dead);
-		return false;
-	}
-	eviction_remove(&memory->eviction, &node->eviction);
-	memory_uncount(memory, node);
-	node->entry = stale;
-	memory_count(memory, node);
-	eviction_restore(&memory->eviction, &node->eviction);
-	entry_unref(&old);
-	return true;
-}
-
-/* Carries a purge out on one entry that it covers. False: the entry is gone. */
-static bool memory_purge_one(struct store_memory *memory, struct memory_node *node, bool soft, int64_t now,
-    int64_t *count, struct eviction_list *dead)
-{
-	if (soft && !node->entry->object)
-		return true;
-	*count += node->entry->object != NULL;
-	if (soft)
-		return memory_expire(memory, node, now, dead);
-	memory_drop(memory, node, dead);
-	return false;
-}
-
-/* Carries out what marks say of an entry that has not seen all of them. NULL: the entry is gone. */
-static __attribute__((noinline)) struct memory_node *memory_judge(struct store_memory *memory, struct memory_node *node,
-    struct eviction_list *dead)
-{
-	struct purge_mark *mark;
-
-	while ((mark = marks_next(memory->marks, &node->eviction.seen, node->entry->key, node->entry->key_len)) != NULL)
-		if (!memory_purge_one(memory, node, mark->soft, mark->now, &mark->count, dead))
-			return NULL;
-	return node;
 }
 
 /* The entry, unless a purge covers it. */
@@ -278,7 +187,7 @@ static void memory_insert(struct store_memory *memory, struct memory_node *node,
 	else
 		eviction_insert(&memory->eviction, &node->eviction);
 	LIST_INSERT_HEAD(&memory->by_key[node->eviction.hash & memory->mask], node, by_key);
-	LIST_INSERT_HEAD(url_bucket(memory, node->entry->key, node->entry->key_len), node, by_url);
+	LIST_INSERT_HEAD(memory_url_bucket(memory, node->entry->key, node->entry->key_len), node, by_url);
 	memory->stats.entries++;
 }
 
@@ -296,8 +205,7 @@ static void memory_remove(struct store *store, const char *key, size_t len)
 	memory_free_dead(&dead);
 }
 
-/* Releases the lock, then frees the dead nodes. */
-static void memory_unlock(struct store_memory *memory, struct eviction_list *dead)
+void memory_unlock(struct store_memory *memory, struct eviction_list *dead)
 {
 	pthread_mutex_unlock(&memory->lock);
 	memory_free_dead(dead);
@@ -388,140 +296,10 @@ bool store_memory_keep_gzip(struct store *store, const char *key, size_t len, st
 	return node;
 }
 
-/* ---- purging ---- */
-
-/* Whether a bucket has so few entries that a purge of one URL looks at all of them at once. */
-static bool bucket_is_short(const struct memory_bucket *bucket)
-{
-	const struct memory_node *node = LIST_FIRST(bucket);
-	int left = URL_NODES;
-
-	for (; node && left; left--)
-		node = LIST_NEXT(node, by_url);
-	return !node;
-}
-
-/* Under the lock. */
-static int64_t memory_purge_url(struct store_memory *memory, const char *url, size_t len, bool soft, int64_t now,
-    struct eviction_list *dead)
-{
-	struct memory_node *node, *next;
-	int64_t count = 0;
-
-	for (node = LIST_FIRST(url_bucket(memory, url, len)); node; node = next) {
-		next = LIST_NEXT(node, by_url);
-		if (node->entry && (node->eviction.seen == memory->marks->number || memory_judge(memory, node, dead)) &&
-		    store_purges(PURGE_URL, url, len, node->entry->key, node->entry->key_len))
-			memory_purge_one(memory, node, soft, now, &count, dead);
-	}
-	return count;
-}
-
-int64_t store_memory_purge(struct store *store, enum store_purge what, const char *url, size_t len, bool soft,
-    int64_t now, uint32_t *number)
-{
-	struct eviction_list dead = TAILQ_HEAD_INITIALIZER(dead);
-	struct store_memory *memory = memory_of(store);
-	int64_t count = -1;
-
-	pthread_mutex_lock(&memory->lock);
-	if (what == PURGE_URL && bucket_is_short(url_bucket(memory, url, len)))
-		count = memory_purge_url(memory, url, len, soft, now, &dead);
-	else
-		*number = marks_add(memory->marks, what, url, len, soft, now, memory->mask + 1);
-	memory_unlock(memory, &dead);
-	return count;
-}
-
-bool store_memory_purged(struct store *store, uint32_t number, int64_t *count)
-{
-	struct store_memory *memory = memory_of(store);
-	bool done;
-
-	pthread_mutex_lock(&memory->lock);
-	done = marks_are_done(memory->marks, number, count);
-	pthread_mutex_unlock(&memory->lock);
-	return done;
-}
-
-/* Takes up the sweep where it stands: the next entry of the present bucket. */
-static struct memory_node *sweep_resume(struct store_memory *memory)
-{
-	struct memory_node *node, *here = &memory->sweeps_here;
-
-	if (!here->by_url.le_prev)
-		return LIST_FIRST(&memory->by_url[memory->sweeps_at]);
-	node = LIST_NEXT(here, by_url);
-	LIST_REMOVE(here, by_url);
-	here->by_url.le_prev = NULL;
-	return node;
-}
-
-/* The sweep has come to a bucket's end: it goes to the next bucket. */
-static struct memory_node *sweep_next_bucket(struct store_memory *memory)
-{
-	marks_pass(memory->marks);
-	memory->sweeps_at = (memory->sweeps_at + 1) & memory->mask;
-	return LIST_FIRST(&memory->by_url[memory->sweeps_at]);
-}
-
-/* Under the lock. */
-static void sweep_hold(struct store_memory *memory, struct eviction_list *dead)
-{
-	struct memory_node *node = sweep_resume(memory), *next;
-	int nodes = SWEEP_NODES, buckets = SWEEP_BUCKETS;
-
-	while (memory->marks->n && nodes && buckets) {
-		if (!node) {
-			node = sweep_next_bucket(memory);
-			buckets--;
-			continue;
-		}
-		next = LIST_NEXT(node, by_url);
-		if (node->eviction.seen != memory->marks->number)
-			memory_judge(memory, node, dead);
-		node = next;
-		nodes--;
-	}
-	if (!node && memory->marks->n)
-		node = sweep_next_bucket(memory);
-	if (node && node != LIST_FIRST(&memory->by_url[memory->sweeps_at]))
-		LIST_INSERT_BEFORE(node, &memory->sweeps_here, by_url);
-}
-
-bool store_memory_sweep(struct store *store)
-{
-	struct store_memory *memory = memory_of(store);
-	struct eviction_list dead = TAILQ_HEAD_INITIALIZER(dead);
-	bool more;
-
-	pthread_mutex_lock(&memory->lock);
-	sweep_hold(memory, &dead);
-	TAILQ_CONCAT(&dead, &memory->dead, link);
-	more = memory->marks->n;
-	memory_unlock(memory, &dead);
-	return more;
-}
-
-/* The whole sweep in one go is for who has no loop, as tests and the end of the store. */
-static int64_t memory_purge(struct store *store, enum store_purge what, const char *url, size_t len, bool soft,
-    int64_t now)
-{
-	uint32_t number;
-	int64_t count = store_memory_purge(store, what, url, len, soft, now, &number);
-
-	if (count < 0) {
-		while (store_memory_sweep(store))
-			;
-		store_memory_purged(store, number, &count);
-	}
-	return count;
-}
-
-static bool memory_settle(struct store *store, struct store_wait *wait)
+static enum store_settling memory_settle(struct store *store, struct store_wait *wait)
 {
 	(void)store, (void)wait;
-	return false;
+	return SETTLING_DONE;
 }
 
 static void memory_tell_stats(struct store *store, struct store_stats *stats)

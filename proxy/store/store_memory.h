@@ -12,7 +12,7 @@ struct store *store_memory_new(size_t budget, size_t max_entry);
 struct entry *store_memory_peek(struct store *, const char *key, size_t len);
 /* purge() of the memory store, by a mark: from now on no entry that it covers is found, or found fresh. The entries
  * themselves are removed by store_memory_sweep(), which any thread goes on with, some ten microseconds at a time, until
- * it is false: nothing is left to do. Returns how many responses it concerned, or -1: *number tells which purge
+ * it is true: nothing is left to do. Returns how many responses it concerned, or -1: *number tells which purge
  * store_memory_purged() is asked about. It is true once the sweep is through; *count is how many responses it was, or
  * will have been at least (-1: not known any more). */
 int64_t store_memory_purge(struct store *, enum store_purge, const char *url, size_t len, bool soft, int64_t now,

@@ -28,8 +28,7 @@ static void redis_land(struct store_redis *redis, const struct store_op *op)
 void redis_make_removal(struct store_redis *redis, struct store_op *op)
 {
 	redis->flying_bytes -= op_flying_bytes(op);
-	entry_unref(&op->entry);
-	op->type = OP_REMOVE;
+	store_op_make_removal(op);
 }
 
 static bool redis_has_room(const struct store_redis *redis)
@@ -71,11 +70,9 @@ static bool redis_is_purging(const struct store_redis *redis, const struct store
 }
 
 /* Until a purge has looked through all keys, operations on entries that it covers are held. Lookups are held for a
- * limited time, entries as long as there is room; after that they are answered or dropped. True: op was dealt with. */
-static bool redis_holds(struct store_redis *redis, struct store_op *op)
+ * limited time, entries as long as there is room; after that they are answered or dropped. */
+static void redis_hold(struct store_redis *redis, struct store_op *op)
 {
-	if (!redis->scan || !redis_is_purging(redis, op))
-		return false;
 	if ((op->type == OP_GET && redis->slow) || (op->type == OP_PUT && !redis_has_room(redis))) {
 		store_thread_done(&redis->thread, op, NULL);
 	} else {
@@ -83,7 +80,6 @@ static bool redis_holds(struct store_redis *redis, struct store_op *op)
 		redis->n_held++;
 		redis->held_bytes += op_flying_bytes(op);
 	}
-	return true;
 }
 
 void redis_give_up_lookups(struct store_redis *redis)
@@ -104,8 +100,10 @@ void redis_give_up_lookups(struct store_redis *redis)
 
 static void redis_take_off(struct store_redis *redis, struct store_op *op)
 {
-	if (redis_holds(redis, op))
+	if (redis->scan && redis_is_purging(redis, op)) {
+		redis_hold(redis, op);
 		return;
+	}
 	redis->flying_bytes += op_flying_bytes(op);
 	if (++redis->flying == 1)
 		loop_arm(redis->thread.loop, &redis->watch, redis->settings.timeout_ms);

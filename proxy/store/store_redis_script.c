@@ -35,7 +35,7 @@ static const char mark_script[] = "-- utfeed mark\n"
 	"return id\n";
 
 /* KEYS: the purges, the hash. ARGV 1 to 3: the latest purge known when the fetch began; the process; the purges it had
- * asked for. ARGV 4 to 8: the URL; the rest of the key; the packed entry; the seconds until it ends, "" for a record of
+ * asked for. ARGV 4 to 8: the URL; the rest of the key; the packed entry; the seconds until it ends, "" for an index of
  * variants; REDIS_VARIANTS_MAX.
  * An entry that a later purge covers is not stored, nor is one that cannot be judged because later purges are not all
  * remembered. Entries that have ended are removed, then those of the others that end first, as far as there are too

@@ -76,6 +76,8 @@ struct store_op *store_thread_take(struct store_thread *);                     /
 void store_thread_done(struct store_thread *, struct store_op *, struct entry *answer);
 /* frees an operation whose answer is not waited for; on any thread */
 void store_op_free(struct store_op *);
+/* An entry that is not stored becomes the removal of its key. */
+void store_op_make_removal(struct store_op *);
 /* The operation was not done, or it is not known whether it was: a lookup or settlement is answered so, an entry
  * becomes the removal of its key, and a removal returns to the front of the queue, behind those that were put back
  * before it. */
@@ -98,7 +100,7 @@ void store_thread_cancel(struct store *, struct store_wait *);
 void store_thread_put(struct store *, struct entry *);
 void store_thread_remove(struct store *, const char *key, size_t len);
 int64_t store_thread_purge(struct store *, enum store_purge, const char *url, size_t len, bool soft, int64_t now);
-bool store_thread_settle(struct store *, struct store_wait *);
+enum store_settling store_thread_settle(struct store *, struct store_wait *);
 void store_thread_stats(struct store *, struct store_stats *);
 void store_thread_listen(struct store *, void (*purged)(void *arg, const struct store_mark *), void *arg);
 

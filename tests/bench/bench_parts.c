@@ -9,6 +9,7 @@
 #include "core/normalise/normalise.h"
 #include "proxy/http/http_parse.h"
 #include "proxy/store/store_memory.h"
+#include "tests/unit/collect.h"
 #include "tests/unit/entries.h"
 
 enum { FEEDS_MAX = 16, FEED_MAX = 6 << 20, FIELDS_MAX = 64, LOOKUPS = 1000, KEY_MAX = 64, SCATTER = 7919, BUDGET = 1 << 30 };

@@ -224,7 +224,7 @@ static bool is_owed(struct store *s)
 {
 	struct waiter w = { .wait = { .loop = loop, .got = on_got } };
 
-	require(s->ops->settle(s, &w.wait));
+	require(s->ops->settle(s, &w.wait) == SETTLING_WAIT);
 	wait_for(&w);
 	return w.wait.owed;
 }

@@ -9,6 +9,7 @@
 #include "core/evidence/declaration.h"
 #include "core/evidence/sniff.h"
 #include "core/policy/policy.h"
+#include "tests/unit/collect.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -75,7 +75,7 @@ bool stores_settle(struct store *s)
 {
 	struct waiter w = { .wait = { .loop = stores_loop(), .got = on_got } };
 
-	if (!s->ops->settle(s, &w.wait))
+	if (s->ops->settle(s, &w.wait) == SETTLING_DONE)
 		return true;
 	return !loop_run(stores_loop()) && !w.wait.owed;
 }

@@ -194,7 +194,7 @@ void bench_require_idle(struct bench *b)
 	uint32_t number;
 
 	cache_purge(b->cache, PURGE_ALL, "", 0, false, 0, &number);
-	while (cache_sweep(b->cache))
+	while (!cache_sweep(b->cache))
 		;
 	b->memory->ops->stats(b->memory, &s);
 	REQUIRE(!s.entries && s.bytes == b->empty_bytes, "let-go", "%llu entries of %llu bytes are left after a purge", (unsigned long long)s.entries,

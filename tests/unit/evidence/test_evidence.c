@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "core/evidence/evidence.h"
+#include "tests/unit/collect.h"
 
 #define BYTES(s) (s), sizeof(s) - 1
 

@@ -1,4 +1,5 @@
 /* Is this body a feed, whatever its Content-Type says? utfeed-rules(7), "What is a feed". */
+#include "tests/unit/collect.h"
 #include "tests/unit/unit.h"
 
 #include <stdlib.h>

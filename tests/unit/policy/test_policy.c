@@ -1,5 +1,6 @@
 /* Rows per rule for the policies that are not ROME's alone (test_policy_rome.c proves those) nor auto (test_policy_auto.c), the
  * byte order of decoders, and how a verdict is written. */
+#include "tests/unit/collect.h"
 #include "tests/unit/unit.h"
 
 #include <string.h>

@@ -1,4 +1,5 @@
 /* Policy auto on texts in many languages and charsets, mislabelled in many ways: the text must come out. And its path grammar. */
+#include "tests/unit/collect.h"
 #include "tests/unit/unit.h"
 
 #include <stdio.h>

@@ -1,6 +1,7 @@
 /* Owns the cases of core/policy/policy_explain.c: that it says what was decided, by numbers that add up.
  * Must not know: what languages cost. Invariant: the verdict explained is the one that policy_decide() gives. */
 #include "core/policy/policy_explain.h"
+#include "tests/unit/collect.h"
 #include "tests/unit/unit.h"
 
 #include <stdio.h>

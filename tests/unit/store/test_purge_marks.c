@@ -203,7 +203,7 @@ static void random_order(void)
 			UNIT_ROW(right, "step %d: %s is %u, and ought to be %u", step, key_of(url, variant), is_there(s, url, variant), there[url][variant]);
 		}
 	}
-	while (store_memory_sweep(s))
+	while (!store_memory_sweep(s))
 		;
 	s->ops->purge(s, PURGE_ALL, "", 0, false, NOW);
 	s->ops->stats(s, &stats);
@@ -227,7 +227,7 @@ static void many_variants(void)
 		for (unsigned v = 0; v < MANY; v++)
 			CU_ASSERT_EQUAL(is_there(s, 0, v), soft ? 1U : 0U);
 		CU_ASSERT_EQUAL(is_there(s, 1, 0), 2);
-		while (store_memory_sweep(s))
+		while (!store_memory_sweep(s))
 			;
 		CU_ASSERT(store_memory_purged(s, number, &count) && count == MANY);
 		CU_ASSERT_EQUAL(store_memory_purge(s, PURGE_URL, "http://h1/1", 11, true, NOW, &number), 1);

@@ -254,27 +254,6 @@ static void evidence(void)
 	}
 }
 
-static void samples(void)
-{
-	static const struct { const char *rule; size_t len, every, enough, at_least, at_most; } rows[] = {
-		{ "nothing", 0, 1, 10, 0, 0 },
-		{ "all ASCII is read to the end", 5000, 0, 10, 5000, 5000 },
-		{ "too few", 5000, 1000, 10, 5000, 5000 },
-		{ "enough at once", 5000, 1, 10, 10, 500 },
-		{ "enough half way", 5000, 5, 500, 2500, 2999 },
-	};
-	static uint8_t bytes[5000];
-
-	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-		size_t len;
-
-		for (size_t k = 0; k < rows[i].len; k++)
-			bytes[k] = rows[i].every && k % rows[i].every == 0 ? 0xE9 : 'e';
-		len = utf8_sample(bytes, rows[i].len, rows[i].enough);
-		UNIT_ROW(len >= rows[i].at_least && len <= rows[i].at_most, "%s: %zu", rows[i].rule, len);
-	}
-}
-
 /* Over random mixtures of pieces the look and the count must say the same. */
 static void look_and_count_agree(void)
 {
@@ -304,4 +283,4 @@ static void look_and_count_agree(void)
 
 UNIT_SUITE(utf8, { "table 3-7", table_3_7 }, { "table 3-7 in blocks", table_3_7_in_blocks },
     { "blocks agree", blocks_agree }, { "every length and place", every_length_and_place }, { "every scalar value", every_scalar_value }, { "ascii blocks", ascii_blocks }, { "ascii runs", ascii_runs },
-    { "evidence", evidence }, { "samples", samples }, { "look and count agree", look_and_count_agree })
+    { "evidence", evidence }, { "look and count agree", look_and_count_agree })
