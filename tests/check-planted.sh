@@ -41,7 +41,9 @@ planted 'a member of struct lookup' proxy/answer/answer.c 'static bool waits(con
 planted 'a member of struct answer' proxy/client/client.c '	return c->x->answer.state;'
 planted 'a member of struct answer' proxy/client/client.c 'static bool is_new(struct answer *a) { return !a->state; }'
 check=check-style.sh
+planted 'gone_away() is no function' proxy/README ' * gone_away() did it.'
 planted 'at most 120' proxy/base/text.c "/* $(printf '%0130d' 0) */"
+planted 'has more than 500 lines' conf/conf.c "$(seq -f '/* %g */' 500)"
 planted 'ends in a blank' proxy/base/text.h '#define TEXT_BLANK 1 '
 planted 'indented by blanks' conf/conf.c '        return 0;'
 planted 'between keyword and parenthesis' conf/conf.c '	if(conf)'

@@ -1,18 +1,24 @@
 #!/bin/sh
-# The dialect of core, conf and proxy as far as a line tells it (.clang-format has the rest): tabs of eight, at most 120 columns, where
-# blanks and braces stand. A name means one thing: a profile and a breakpoint tell static functions apart, from extern ones too, a tag of
-# a struct belongs to one file, and a one-letter pointer is of the type that LETTERS in proxy/README gives it.
+# The dialect of core, conf and proxy as far as a line tells it (.clang-format has the rest): tabs of eight, at most 120 columns and
+# 500 lines a file, where blanks and braces stand. A name means one thing: a profile and a breakpoint tell static functions apart, from
+# extern ones too, a tag of a struct belongs to one file, and a one-letter pointer is of the type that LETTERS in proxy/README gives it.
+# The functions that proxy/README names exist.
 # The rows of a .def may be longer: scripts read one a line.
 # usage: check-style.sh [ROOT]
 cd "${1:-${UTFEED_SRCDIR:-$(dirname "$0")/..}}" || exit 1
 find core conf proxy -name '*.[ch]' -o -name '*.def' | LC_ALL=C sort | LC_ALL=C.UTF-8 xargs awk '
 BEGIN {
 	columns = 120
+	lines = 500
 	# folders whose letters are not given types yet
 	unlettered = "^$"
 	while ((getline line <"proxy/README") > 0) {
 		if (line ~ /^[A-Z ]+$/) in_letters = line == "LETTERS"
 		if (in_letters && split(line, cells, / *\| */) == 4 && length(cells[2]) == 1) letters[cells[2]] = cells[3]
+		while (match(line, /[a-z0-9]+_[a-z_0-9]+\(\)/)) {
+			told[substr(line, RSTART, RLENGTH - 2)] = 1
+			line = substr(line, RSTART + RLENGTH)
+		}
 	}
 }
 function bad(text) { print "check-style: " FILENAME ":" FNR ": " text; faults++ }
@@ -52,6 +58,7 @@ function letters_of(code,    pair, type, letter) {
 }
 FNR == 1 { files++; commented = 0; empty = 1 }
 {
+	if (FNR == lines + 1 && FILENAME !~ /\.def$/) bad("has more than " lines " lines")
 	row = FILENAME ~ /\.def$/ && /^[A-Z_0-9]+\(/
 	if (!row && width($0) > columns) bad("has " width($0) " columns, at most " columns)
 	if (/[ \t\r]$/) bad("ends in a blank")
@@ -90,6 +97,8 @@ FNR == 1 { files++; commented = 0; empty = 1 }
 }
 END {
 	if (!files) bad("no source files found")
+	for (name in told)
+		if (!(name in where)) { print "check-style: proxy/README: " name "() is no function"; faults++ }
 	printf "check-style: %d files, %d %s\n", files, faults, faults == 1 ? "fault" : "faults"
 	exit faults ? 1 : 0
 }'
