@@ -5,7 +5,7 @@
 # usage: check-manuals.sh [--update]
 cd "${UTFEED_SRCDIR:-$(dirname "$0")/..}" || exit 1
 export LC_ALL=C
-manuals="conf/utfeed.1 conf/utfeed.conf.5 conf/utfeed-rules.7 conf/utfeed-operating.7 conf/utfeed-intercept.7 core/library/libutfeed.3"
+manuals="$(sed -n 's/^dist_man_MANS += *//p' conf/include.am) core/library/libutfeed.3"
 passed=0
 failed=0
 bad() { echo "check-manuals: $*"; failed=$((failed + 1)); }
@@ -48,6 +48,18 @@ function say(text,    words, n, i, line) {
 	}
 	if (line != "") print line
 }
+# A list too long for a sentence, and a table of two columns, as they stand: four blanks, lines of at most 78
+function wrapped(first, indent, text,    words, n, i, line) {
+	n = split(text, words, " ")
+	line = first
+	for (i = 1; i <= n; i++) {
+		if (length(line) + length(words[i]) > 77 && line != first) { print line; line = indent words[i] }
+		else line = line (line == first ? "" : " ") words[i]
+	}
+	print line
+}
+function listed(text) { print ".Bd -unfilled -compact"; wrapped("    ", "    ", text); print ".Ed" }
+function columns(name, text) { wrapped(sprintf("    %-17s ", name), sprintf("%22s", ""), text) }
 function sentence(text) { say(toupper(substr(text, 1, 1)) substr(text, 2) (text ~ /[.]$/ ? "" : ".")) }
 BEGIN { FS = "\t" }
 AWK
@@ -61,7 +73,8 @@ make_labels() {
 		$1 == "CHARSET" { name[++n] = $3; id[n] = $2 }
 		$1 == "LABEL" || $1 == "LITERAL" { of[$3] = of[$3] (of[$3] == "" ? "" : ", ") $2 }
 		$1 == "ASCII" { of["WINDOWS_1252"] = of["WINDOWS_1252"] (of["WINDOWS_1252"] == "" ? "" : ", ") $2 }
-		END { for (i = 1; i <= n; i++) { print ".It Li " name[i]; say(of[id[i]]) } }'
+		BEGIN { print ".Bd -unfilled" }
+		END { for (i = 1; i <= n; i++) columns(name[i], of[id[i]]); print ".Ed" }'
 }
 # Codes that mean something else than iconv says: * under labels of the narrower set alone, + by iconv's age
 make_codes() {
@@ -77,19 +90,20 @@ make_codes() {
 			if (!($2 in of)) order[++n] = $2
 			of[$2] = of[$2] (of[$2] == "" ? "" : ", ") substr($3, 3) ($1 == "LITERAL" ? "*" : $1 == "PINNED" ? "+" : "") " " points($4)
 		}
-		END { for (i = 1; i <= n; i++) { print ".It Li " name[order[i]]; say(of[order[i]] ".") } }'
+		BEGIN { print ".Bd -unfilled" }
+		END { for (i = 1; i <= n; i++) columns(name[order[i]], of[order[i]]); print ".Ed" }'
 }
 # All names and their numbers, as one item for each letter
 make_entities() {
 	rows "$1" | generate '
 		{ n[$4 != 0]++ }
-		END { say("knows " n[0] + n[1] " names: those that HTML\047s standard has in its section 13.5 with a semicolon, but for XML\047s own five. " n[1] " of them mean two characters.") }'
+		END { say("knows " n[0] + n[1] " names: those that HTML\047s standard has in its section 13.5 with a semicolon, except XML\047s own five. " n[1] " of them mean two characters.") }'
 }
-make_namespaces() { rows "$1" | generate '{ print ".It Li " $2; say($3) }'; }
+make_namespaces() { rows "$1" | generate 'BEGIN { print ".Bd -unfilled" } { columns($2, $3) } END { print ".Ed" }'; }
 make_enclosures() {
 	rows "$1" | generate '{ print ".It"; say($1 == "TEXT" ? "the text of " $3 " in " $2 : $3 " of " $2 ($4 == "NULL" ? "" : " whose rel is " $4)) }'
 }
-make_containers() { rows "$1" | generate '$2 != last { all = all (all == "" ? "" : ", ") $2; last = $2 } END { say(all ".") }'; }
+make_containers() { rows "$1" | generate '$2 != last { all = all (all == "" ? "" : ", ") $2; last = $2 } END { listed(all) }'; }
 # One item for each purpose
 make_calls() {
 	rows "$1" | generate '
@@ -141,7 +155,7 @@ make_headers() {
 		}
 		{ name = $3 ($1 == "FAMILY" ? "*" : ""); add("> " $4); add("< " $5) }
 		function add(key) { if (!(key in text)) exit status = 1; list[key] = list[key] (list[key] == "" ? "" : ", ") name }
-		function item(key) { if (key in list) { print ".It " text[key]; say(list[key] ".") } }
+		function item(key) { if (key in list) { print ".It " text[key]; listed(list[key]) } }
 		END {
 			if (status) { print "check-manuals: headers.def has a treatment without a text" >"/dev/stderr"; exit 1 }
 			print ".Ss Request fields\n.Bl -tag -width Ds"
@@ -161,8 +175,10 @@ make_candidates() {
 					others = " and languages without a model"
 				else
 					text = text (text == "" ? "" : ", ") tolower($i)
-			gsub(/l\(|\)/, "", text); gsub(/_/, "-", text); print ".It Li " name[$2]; say(text others ".")
-		}'
+			gsub(/l\(|\)/, "", text); gsub(/_/, "-", text); columns(name[$2], text others)
+		}
+		BEGIN { print ".Bd -unfilled" }
+		END { print ".Ed" }'
 }
 make_former() {
 	rows "$1" | generate '
@@ -281,13 +297,15 @@ esac
 told="charsets.def cache_status.def cache_control.def storable.def"
 rules=conf/utfeed-rules.7
 operating=conf/utfeed-operating.7
+cache=conf/utfeed-cache.7
+security=conf/utfeed-security.7
 failures=failure.def
 [ -n "$(file_of failure.def)" ] || failures=proxy_status.def
 table $operating counters make_stats stats.def
 table $operating failures make_failures $failures
 table $operating headers make_headers headers.def
-table $operating addresses make_addresses special_addresses.def
-table $operating calls make_calls syscalls.def
+table $security addresses make_addresses special_addresses.def
+table $security calls make_calls syscalls.def
 table conf/utfeed.conf.5 former make_former former.def
 table $rules labels make_labels labels.def
 table $rules codes make_codes overlay.def
@@ -310,7 +328,7 @@ same_words FOURSUITE words_in 4suite
 same_words ENTITY words_in appendix_f
 names_auto() { names_steps | grep -v '^lenient-' | sort -u; }
 same_words AUTO names_auto
-for name in forwards directives details; do list $operating $name; done
+for name in forwards directives details; do list $cache $name; done
 for name in policies steps errors reasons repairs; do list $rules $name; done
 
 # Every table is one of these, or checked elsewhere: the options and ways.def by check-options.sh, the ids of conf_types.def by the compiler,
@@ -320,6 +338,28 @@ for file in $(find core conf proxy -name '*.def' -type f | sort); do
 	options.def | route_options.def | ways.def | conf_types.def | letters.def | languages.def | han.def) ;;
 	*) case " $told " in *" $(basename "$file") "*) good ;; *) bad "$file: no manual tells its rows; give it a table or a list here" ;; esac ;;
 	esac
+done
+
+# What a manual, a message or a comment calls "utfeed-NAME(7), SECTION" is there, and so is what a manual calls .Sx SECTION
+headings() { sed -n 's/^\.S[hs] //p' "$1"; }
+grep -ErohIs 'utfeed-[a-z]+\(7\), ?("|[.]Sx )?[A-Z][A-Za-z-]+( [A-Za-z-]+)*' README conf core proxy docker/*/* | sort -u >"$work/named"
+while IFS= read -r line; do
+	manual=conf/${line%%(7),*}.7
+	section=$(echo "${line#*(7),}" | sed 's/^ *"*//')
+	found=no
+	[ -f "$manual" ] && while IFS= read -r heading; do
+		case $section in "$heading"*) found=yes ;; esac
+		case $heading in "$section"*) found=yes ;; esac
+	done <<-END
+		$(headings "$manual")
+	END
+	if [ $found = yes ]; then good; else bad "$line: there is no such section"; fi
+done <"$work/named"
+for manual in $manuals; do
+	sed -n 's/^\.\(Pq \)*Sx \([^.,;:]*[^.,;: ]\).*/\2/p' "$manual" | sed 's/ [.,;:]$//' | sort -u >"$work/named"
+	headings "$manual" | sort -u >"$work/there"
+	comm -23 "$work/named" "$work/there" >"$work/lacking"
+	if [ -s "$work/lacking" ]; then bad "$manual: no section is called $(paste -sd, "$work/lacking")"; else good; fi
 done
 
 skipped=0

@@ -48,7 +48,7 @@ static void forbidden_say(const siginfo_t *info)
 	say(&t, name ? name : "of an unknown name");
 	say(&t, " (number ");
 	say_number(&t, (unsigned)info->si_syscall);
-	say(&t, ") is not allowed, or not with these arguments: utfeed ends; see utfeed-operating(7), SANDBOX\n");
+	say(&t, ") is not allowed, or not with these arguments: utfeed ends; see utfeed-security(7), SANDBOX\n");
 	if (poll(&output, 1, FORBIDDEN_WAIT_MS) == 1 && write(STDERR_FILENO, t.bytes, t.len) < 0)
 		return;
 }

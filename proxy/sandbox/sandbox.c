@@ -179,7 +179,7 @@ static void tell_path(void *arg, enum conf_use use, const char *path)
 	if (use == CONF_USE_READ && is_refused(path))
 		log_error("sandbox: %s may be read by this user, but not by this process, which gave up all folders "
 		          "that its configuration did not name at its start: start it again, or have it taken over "
-		          "(takeover-socket); sandbox-read names folders for later (utfeed-operating(7), SANDBOX)",
+		          "(takeover-socket); sandbox-read names folders for later (utfeed-security(7), SANDBOX)",
 		    path);
 }
 

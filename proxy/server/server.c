@@ -265,6 +265,8 @@ struct settings *server_check(struct conf *conf)
 	fd_limit_raise();
 	if (!(settings = settings_new(conf, 0, NULL)))
 		conf_free(&conf);
+	else
+		stores_weigh(settings);
 	if (status)
 		settings_unref(&settings);
 	return settings;

@@ -43,33 +43,41 @@ static int stores_open_second(const struct conf *conf, struct store **second, st
 	return *second ? 0 : -1;
 }
 
-/* The budget of the memory store. Logs a warning if all that the configuration allows may not fit into memory: a
- * process that runs out of memory later is ended without a word. */
-static size_t stores_memory_bytes(const struct settings *settings, size_t workers)
+static struct budget stores_budget(const struct settings *settings, size_t workers)
 {
 	const struct conf *conf = settings->conf;
-	const struct budget b = { .group = memory_limit_group(""), .machine = memory_limit_machine(),
-		.cache_bytes = conf->cache_bytes,
-		.clients = settings->max_clients * workers, .workers = workers };
-	size_t bytes = budget_cache_bytes(&b);
 
-	if (!conf->cache_bytes)
-		log_info("cache-bytes auto: %zu KiB", bytes >> 10);
+	return (struct budget){ .group = memory_limit_group(""), .machine = memory_limit_machine(),
+		.cache_bytes = conf->cache_bytes, .clients = settings->max_clients * workers, .workers = workers,
+		.decoding_bytes = conf->decoding_bytes };
+}
+
+/* A process that runs out of memory later is ended without a word. */
+void stores_weigh(const struct settings *settings)
+{
+	struct budget b = stores_budget(settings, (size_t)settings->conf->workers);
+
 	if (budget_sum(&b) > budget_limit(&b))
-		log_warn("memory: %zu KiB of stored responses (cache-bytes) and %zu clients (workers times "
-		         "max-connections) may come to %llu KiB, but "
-		         "the %s has %llu",
-		    bytes >> 10, b.clients, (unsigned long long)(budget_sum(&b) >> 10),
-		    b.group < b.machine ? "control group" : "machine", (unsigned long long)(budget_limit(&b) >> 10));
-	return bytes;
+		log_warn("memory: cache-bytes (%zu MiB), %zu clients (workers times max-connections) and decoding-bytes "
+		         "(%zu MiB) may come to %llu MiB, but the %s has %llu MiB; lower one of them "
+		         "(utfeed-operating(7), SIZING)",
+		    budget_cache_bytes(&b) >> 20, b.clients, b.decoding_bytes >> 20,
+		    (unsigned long long)(budget_sum(&b) >> 20),
+		    b.group < b.machine ? "control group (container)" : "machine",
+		    (unsigned long long)(budget_limit(&b) >> 20));
 }
 
 /* What is wrong with the folder the store tells when it opens it. */
 size_t stores_prepare(const struct settings *settings, size_t workers)
 {
+	struct budget b = stores_budget(settings, workers);
+	size_t bytes = budget_cache_bytes(&b);
+
 	if (*settings->conf->cache_lmdb)
 		(void)!mkdir(settings->conf->cache_lmdb, 0700);
-	return stores_memory_bytes(settings, workers);
+	if (!settings->conf->cache_bytes)
+		log_info("cache-bytes auto: %zu KiB", bytes >> 10);
+	return bytes;
 }
 
 struct cache *stores_open(const struct settings *settings, size_t memory_bytes, struct store **redis)

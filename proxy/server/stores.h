@@ -9,6 +9,8 @@ struct conf;
 struct settings;
 struct store;
 
+/* Logs a warning if all that the configuration allows may need more memory than there is. */
+void stores_weigh(const struct settings *);
 /* Makes the folder of cache-lmdb, because the sandbox allows only folders that are there. Returns the budget of the
  * store in memory. It depends on the number of workers and on files of the system, which the sandbox hides later. */
 size_t stores_prepare(const struct settings *, size_t workers);

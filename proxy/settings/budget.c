@@ -1,6 +1,8 @@
 /* The sum of what is kept in memory; see budget.h. */
 #include "proxy/settings/budget.h"
 
+#include "proxy/base/bodies.h"
+
 enum {
 	BUDGET_SHARE = 4,
 	BUDGET_CACHE_MAX = 64 << 20,
@@ -32,6 +34,6 @@ uint64_t budget_sum(const struct budget *budget)
 {
 	uint64_t cache = budget_cache_bytes(budget);
 
-	return BUDGET_BASE_BYTES + (uint64_t)budget->workers * BUDGET_WORKER_BYTES + cache + cache / 20 +
-	    (uint64_t)budget->clients * BUDGET_CLIENT_BYTES;
+	return BUDGET_BASE_BYTES + BODIES_LOOSE_MAX + (uint64_t)budget->workers * BUDGET_WORKER_BYTES + cache +
+	    cache / 20 + (uint64_t)budget->clients * BUDGET_CLIENT_BYTES + budget->decoding_bytes;
 }

@@ -13,13 +13,14 @@ struct budget {
 	size_t cache_bytes;            /* 0: auto */
 	size_t clients;                /* of all workers together */
 	size_t workers;
+	size_t decoding_bytes;
 };
 
 /* The value of cache_bytes in force. auto is a quarter of what the control groups allow, which is for this process
  * alone. Without such a limit other processes share the machine: auto is 64 MiB then, or a quarter of the machine's
  * memory if that is less. */
 size_t budget_cache_bytes(const struct budget *);
-/* What stored responses, workers and that many clients may take in all. */
+/* What stored responses, workers, that many clients and their transfers may take in all. */
 uint64_t budget_sum(const struct budget *);
 /* The memory there is for that. */
 uint64_t budget_limit(const struct budget *);

@@ -200,11 +200,18 @@ def test_the_user_of_the_configuration_is_who_may(start, tmp_path, option, fine,
     (["--gateway-stale", "1h"], "--gateway-stale: a former name; its place is stale-if-error below [gateway]"),
     (["--access-log-syslog", "/dev/log"], "--access-log-syslog: this option is gone, its value does not count; leave it out; standard output"),
     (["--feed-hints-max", "1h"], "--feed-hints-max: this option is gone, its value does not count; leave it out"),
+    (["--decoding-bytes", "1t"], "memory: cache-bytes ("),
 ])
 def test_what_works_but_may_not_be_meant_is_warned_of(start, args, word):
     done = run("serve", *args, "--check-config")
     assert done.returncode == 0 and f"utfeed: warning: {word}" in done.stderr.decode()
     assert word in start(None, "--cache", "on", *args).err.text()
+
+
+def test_budgets_that_fit_are_not_warned_of():
+    """Those of the manual for a container of 100 MB (utfeed-operating(7), SIZING)."""
+    done = run("serve", "--cache-bytes", "25m", "--max-connections", "1000", "--decoding-bytes", "32m", "--check-config")
+    assert done.returncode == 0 and "memory:" not in done.stderr.decode()
 
 
 def test_an_encrypted_key_is_told(tmp_path):

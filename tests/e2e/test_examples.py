@@ -4,6 +4,7 @@ is a configuration that loads. Ports, and the names of the world, are replaced b
 import os
 import re
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -19,7 +20,8 @@ from wire import TIMEOUT, message
 
 TOP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 DEMO = os.path.join(TOP, "tests", "demo")
-DOCUMENTS = ["README", "conf/utfeed.1", "conf/utfeed.conf.5", "conf/utfeed-rules.7", "conf/utfeed-operating.7", "conf/utfeed-intercept.7"]
+DOCUMENTS = ["README", "conf/utfeed.1", "conf/utfeed.conf.5", "conf/utfeed-rules.7", "conf/utfeed-cache.7",
+             "conf/utfeed-operating.7", "conf/utfeed-security.7", "conf/utfeed-intercept.7"]
 COMMANDS = re.compile(r"(\w+=\S+ )*(\./\w|(sh|make|curl|utfeed|docker|kill|apt|apt-get|man)( |$))")
 
 NOT_RUN = {
@@ -106,6 +108,9 @@ class World:
         (folder / "feeds.opml").write_text("<opml><body><outline xmlUrl='https://example.org/feed.xml'/></body></opml>\n")
         (folder / "access.log").write_text("")
         (folder / "resolv.conf").write_text("nameserver 127.0.0.1\n")
+        own = authority.issue("feeds", "DNS:feeds.example.org")
+        shutil.copy(own.chain, folder / "cert.pem")
+        shutil.copy(own.key, folder / "key.pem")
         around = {name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")}
         self.env = {**around, "UTFEED_DEMO_PORT": str(server_port())}    # not 8080, which another run of this test may want too
         self.env |= {"PATH": f"{folder}:{os.environ['PATH']}", "CURL_CA_BUNDLE": authority.root.cert,
@@ -135,8 +140,8 @@ class World:
                               ("--listen 127.0.0.1:8080", ""),
                               ("127.0.0.1:9180", f"127.0.0.1:{self.admin_port}"),
                               ("/run/utfeed/", f"{self.folder}/"),
-                              ("/etc/utfeed/ca.", f"{self.folder}/ca."),
-                              ("/etc/utfeed/utfeed.conf", f"{self.folder}/utfeed.conf"),
+                              ("/etc/utfeed/", f"{self.folder}/"),
+                              ("/var/cache/utfeed", f"{self.folder}/cache"),
                               ("http://127.0.0.1:8080", f"http://127.0.0.1:{self.port}"),
                               ("http://127.0.0.1:8100", f"http://127.0.0.1:{self.demo_port}"),
                               ("$(pidof utfeed)", str(self.proxy.process.pid) if self.proxy else "")):
@@ -162,7 +167,7 @@ class World:
 
     def configuration(self, lines):
         with open(os.path.join(self.folder, "utfeed.conf"), "w", encoding="utf-8") as file:
-            file.write("\n".join(lines) + "\n")
+            file.write("\n".join(self.placed(line) for line in lines) + "\n")
         done = self.run("utfeed serve -c utfeed.conf --check-config")
         assert done.returncode == 0, f"{lines}: {done.stderr.decode()}"
 

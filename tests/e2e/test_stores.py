@@ -286,7 +286,7 @@ def test_redis_that_runs_no_scripts_is_told(start, origin, numbers, redis):
 
 
 def commands_of_the_manual():
-    with open(os.path.join(os.path.dirname(__file__), "..", "..", "conf", "utfeed-operating.7"), encoding="utf-8") as file:
+    with open(os.path.join(os.path.dirname(__file__), "..", "..", "conf", "utfeed-cache.7"), encoding="utf-8") as file:
         return re.findall(r"[A-Z]+", re.search(r"\.Ql utfeed:\*\nand the commands ([A-Z, \n]*(?:and [A-Z]+)?)\.", file.read())[1])
 
 

@@ -83,7 +83,7 @@ READERS = [
 ]
 
 # Shell, in an empty folder: $FEED, its $TITLE, $MOVED that redirects to it, $EPISODE and the file $WHOLE that it must become. What is
-# continued has been asked for before: utfeed fetches whole what nobody has (utfeed-operating(7), "Parts").
+# continued has been asked for before: utfeed fetches whole what nobody has (utfeed-cache(7), "Parts").
 TRANSFERS = [
     Transfer("curl: HEAD", """curl -sSI "$FEED" | tr -d '\\r' | grep -x 'Content-Type: application/xml; charset=utf-8'"""),
     Transfer("curl: HEAD and GET say the same", """curl -sSI "$FEED" >head; curl -sS -o /dev/null -D get "$FEED"

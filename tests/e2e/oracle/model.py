@@ -1,4 +1,4 @@
-"""What a shared cache may answer, as a table: RFC 9111, RFC 5861, RFC 8246, and what utfeed-operating(7) promises beyond them.
+"""What a shared cache may answer, as a table: RFC 9111, RFC 5861, RFC 8246, and what utfeed-cache(7) promises beyond them.
 
 judge(request, answer, world) gives what is wrong with an answer, as [(rule, section, words)]. Pure: records in, words out; must not know
 sockets, generators, or how utfeed does it. Invariant: whatever the standards permit passes (no false alarm), by taking every moment that
@@ -40,7 +40,7 @@ class Use:
         """q may be the request that e answers: asked for while q waited, with q's fields."""
         q, e = self.q, self.e
         names = self.names(ALIKE)
-        if q.way.pauses:        # the first request behind a pause may be without them (utfeed-operating(7) PAUSES)
+        if q.way.pauses:        # the first request behind a pause may be without them (utfeed-cache(7) PAUSES)
             names = [name for name in names if name in e.request or name in CREDENTIALS]
         return q.sent.seq < e.asked.seq and (not q.ended or e.asked.seq < q.ended.seq) and not alike(q, e.request, names)
 
@@ -62,7 +62,7 @@ class Use:
         return max(0, self.at - since) + int(self.e.fields.get("age", 0))
 
     def staleness(self):
-        """At least so many seconds past its lifetime; negative: fresh. A soft purge ends the lifetime (utfeed-operating(7) PURGE)."""
+        """At least so many seconds past its lifetime; negative: fresh. A soft purge ends the lifetime (utfeed-cache(7) PURGING)."""
         lifetime, past = self.p.lifetime(self.q.way, self.hop), self.age()
         for r in self.world.removals:
             if r.soft and r.ended and r.covers(self.q.url) and self.e.asked.seq < r.sent.seq and r.ended.seq < self.q.sent.seq:
@@ -105,12 +105,12 @@ SINGLE = (
     ("vary-all", "RFC 9111 4.1", lambda u: "*" in u.p.vary),
     ("request-no-store", "RFC 9111 5.2.1.5", lambda u: "no-store" in directives(u.e.request.get("cache-control"))),
     ("authorization", "RFC 9111 3.5", lambda u: "authorization" in u.e.request and not {"public", "s-maxage", "must-revalidate"} & set(u.p.cc)),
-    ("cookie", "utfeed-operating(7) CACHE", lambda u: "cookie" in u.e.request),
-    ("cookie-asks", "utfeed-operating(7) CACHE", lambda u: "cookie" in u.q.forwarded),
-    ("set-cookie", "utfeed-operating(7) CACHE", lambda u: "set-cookie" in u.p.fields and "public" not in u.p.cc and not u.p.named() and not u.hop and
+    ("cookie", "utfeed-cache(7) CACHE RULES", lambda u: "cookie" in u.e.request),
+    ("cookie-asks", "utfeed-cache(7) CACHE RULES", lambda u: "cookie" in u.q.forwarded),
+    ("set-cookie", "utfeed-cache(7) CACHE RULES", lambda u: "set-cookie" in u.p.fields and "public" not in u.p.cc and not u.p.named() and not u.hop and
      u.e.status != 304 and not u.q.way.drops_own),
     ("status", "RFC 9111 3", lambda u: u.e.status in NEVER_STORED - {304, 206}),
-    # what an origin that fails says, all who wait for it may hear (utfeed-operating(7) CACHE)
+    # what an origin that fails says, all who wait for it may hear (utfeed-cache(7) CACHE RULES)
     ("no-lifetime", "RFC 9111 3", lambda u: not (u.joined and u.e.status >= 500) and u.p.named() is None and "public" not in u.p.cc and u.p.status not in HEURISTIC and not u.hop),
 )
 
@@ -128,7 +128,7 @@ def single(u):
 def selected(u):
     name = alike(u.q, u.e.request, u.names(u.p.vary))
     if name and u.own() and not u.e.used_by - {u.q.n} and name not in u.e.request:
-        return None             # the first request behind a pause (utfeed-operating(7) PAUSES)
+        return None             # the first request behind a pause (utfeed-cache(7) PAUSES)
     if name and u.e.status == 304 and "vary" not in u.e.fields:         # it may say of the stored one's request what that one's Vary says
         made = u.world.exchanges[u.e.representation.n] if u.e.representation else None
         name = None if not made or not alike(u.q, made.request, u.names(u.p.vary)) else name
@@ -182,7 +182,7 @@ def fresh(u):
 USE = (
     ("selected", "RFC 9111 4.1", selected),
     ("keyed", "RFC 9111 7.1", keyed),
-    ("removed", "RFC 9111 4.4, utfeed-operating(7) PURGE", removed),
+    ("removed", "RFC 9111 4.4, utfeed-cache(7) PURGING", removed),
     ("no-cache", "RFC 9111 5.2.2.4", validated),
     ("wished", "RFC 9111 5.2.1", wished),
     ("fresh", "RFC 9111 4.2.4, RFC 5861", fresh),
@@ -283,9 +283,9 @@ def wrong_age(q, a, e, _):
 
 
 def wrong_cookie(q, a, e, value, world):
-    """Section 7.3, utfeed-operating(7) CACHE: the exchange's own, to the client alone that asked for it."""
+    """Section 7.3, utfeed-cache(7) CACHE RULES: the exchange's own, to the client alone that asked for it."""
     if q.way.drops_own:
-        return "cookie-dropped", "utfeed-operating(7) CACHE", f"{value} by a way that gives it to nobody"
+        return "cookie-dropped", "utfeed-cache(7) CACHE RULES", f"{value} by a way that gives it to nobody"
     if e.fields.get("set-cookie") != value:
         return "cookie-of-another", "RFC 9111 7.3", f"{value}, and exchange {e.n} said {e.fields.get('set-cookie')}"
     if "collapsed" in a.own_status():

@@ -101,7 +101,7 @@ class Answer:
 
 class Removal:
     """A purge or a successful unsafe request. covers(url); soft: stale from then on. ended None: not answered yet; over: nothing is
-    done for it any more, whatever the answer was. settles: once it is answered the second store has it (utfeed-operating(7) PURGE).
+    done for it any more, whatever the answer was. settles: once it is answered the second store has it (utfeed-cache(7) PURGING).
     pending: the answer was that the second store does not have it yet."""
 
     def __init__(self, covers, soft, sent, settles=True):

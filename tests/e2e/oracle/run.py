@@ -128,7 +128,7 @@ class Cell:
 
     def hangs(self, number):
         if not self.finished and self.step == number and not self.run.stopped:
-            self.fail([("answers", "utfeed-operating(7)", f"step {number} has not ended after {STEP_LIMIT_S} s")])
+            self.fail([("answers", "utfeed-cache(7)", f"step {number} has not ended after {STEP_LIMIT_S} s")])
             self.finish()
 
     def finish(self):

@@ -76,15 +76,19 @@ static void shares(void)
 		uint64_t cache;
 		bool fits;
 	} sums[] = {
-		{ "trust 26: a container of 48 MB: its quarter", { 48 * MIB, 4096 * MIB, 0, 1000, 1 }, 12 * MIB, true },
-		{ "trust 26: the same, with what it is told", { 48 * MIB, 4096 * MIB, 64 * MIB, 100, 1 }, 64 * MIB, false },
-		{ "trust 26: more clients than it has room for", { 48 * MIB, 4096 * MIB, 0, 10000, 1 }, 12 * MIB, false },
-		{ "trust 26: a large container: its quarter", { 4096 * MIB, 65536 * MIB, 0, 10000, 4 }, 1024 * MIB, true },
-		{ "trust 26: a machine, not for us alone", { UINT64_MAX, 65536 * MIB, 0, 10000, 4 }, 64 * MIB, true },
-		{ "trust 26: a small machine", { UINT64_MAX, 128 * MIB, 0, 1000, 1 }, 32 * MIB, true },
-		{ "trust 26: a group larger than its machine", { 65536 * MIB, 1024 * MIB, 0, 1000, 1 }, 64 * MIB, true },
-		{ "trust 26: next to nothing", { 2 * MIB, 1024 * MIB, 0, 10, 1 }, MIB, false },
-		{ "trust 26: nobody knows", { UINT64_MAX, UINT64_MAX, 0, 10, 1 }, 64 * MIB, true },
+		{ "trust 26: a container of 48 MB: its quarter", { 48 * MIB, 4096 * MIB, 0, 1000, 1, 0 }, 12 * MIB, true },
+		{ "trust 26: the same, with what it is told", { 48 * MIB, 4096 * MIB, 64 * MIB, 100, 1, 0 }, 64 * MIB, false },
+		{ "trust 26: more clients than it has room for", { 48 * MIB, 4096 * MIB, 0, 10000, 1, 0 }, 12 * MIB, false },
+		{ "trust 26: a large container: its quarter", { 4096 * MIB, 65536 * MIB, 0, 10000, 4, 0 }, 1024 * MIB, true },
+		{ "trust 26: a machine, not for us alone", { UINT64_MAX, 65536 * MIB, 0, 10000, 4, 0 }, 64 * MIB, true },
+		{ "trust 26: a small machine", { UINT64_MAX, 128 * MIB, 0, 1000, 1, 0 }, 32 * MIB, true },
+		{ "trust 26: a group larger than its machine", { 65536 * MIB, 1024 * MIB, 0, 1000, 1, 0 }, 64 * MIB, true },
+		{ "trust 26: next to nothing", { 2 * MIB, 1024 * MIB, 0, 10, 1, 0 }, MIB, false },
+		{ "trust 26: nobody knows", { UINT64_MAX, UINT64_MAX, 0, 10, 1, 0 }, 64 * MIB, true },
+		{ "first hour: a container of 100 MB by itself", { 100 * MIB, 4096 * MIB, 0, 10000, 1, 128 * MIB }, 25 * MIB, false },
+		{ "first hour: what the manual has for it", { 100 * MIB, 4096 * MIB, 25 * MIB, 1000, 1, 32 * MIB }, 25 * MIB, true },
+		{ "first hour: decoders alone are too large", { 100 * MIB, 4096 * MIB, 25 * MIB, 1000, 1, 48 * MIB }, 25 * MIB, false },
+		{ "first hour: decoders of any size, where nobody knows", { UINT64_MAX, UINT64_MAX, 0, 10, 1, SIZE_MAX / 2 }, 64 * MIB, true },
 	};
 
 	for (size_t i = 0; i < sizeof sums / sizeof *sums; i++) {
