@@ -58,8 +58,8 @@ void stores_weigh(const struct settings *settings)
 	struct budget b = stores_budget(settings, (size_t)settings->conf->workers);
 
 	if (budget_sum(&b) > budget_limit(&b))
-		log_warn("memory: cache-bytes (%zu MiB), %zu clients (workers times max-connections) and decoding-bytes "
-		         "(%zu MiB) may come to %llu MiB, but the %s has %llu MiB; lower one of them "
+		log_warn("memory: cache-bytes (%zu MiB), %zu clients (workers times max-connections) and "
+		         "decoding-bytes (%zu MiB) may come to %llu MiB, but the %s has %llu MiB; lower one of them "
 		         "(utfeed-operating(7), SIZING)",
 		    budget_cache_bytes(&b) >> 20, b.clients, b.decoding_bytes >> 20,
 		    (unsigned long long)(budget_sum(&b) >> 20),
