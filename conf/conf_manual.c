@@ -75,8 +75,8 @@ static void print_option(FILE *out, const struct conf_row *row)
 
 	conf_describe(about, sizeof(about), row);
 	fprintf(out, ".It Cm %s No = Ar %s\n", row->name, conf_types[row->type].placeholder);
-	print_text(out, row->prose);
 	print_text(out, about);
+	print_text(out, row->prose);
 }
 
 void conf_print_manual_options(FILE *out)
@@ -85,6 +85,6 @@ void conf_print_manual_options(FILE *out)
 	fputs(".Ss options of one route\n.Bl -tag -width Ds\n", out);
 	for (size_t i = 0; i < CONF_ROUTE_OWN_COUNT; i++)
 		print_option(out, &conf_route_options[i]);
-	fputs(".El\n.Pp\nA route may also set these of the options above, for itself:\n", out);
+	fputs(".El\n.Pp\nA route may also set these of the options above:\n", out);
 	print_text(out, conf_shared().text);
 }

@@ -39,9 +39,8 @@ static size_t describe_ways(char *text, size_t cap, const struct conf_row *row)
 
 	if (!row->def || !way || !way->plain)
 		return 0;
-	return (size_t)snprintf(text, cap, "%s%s%sForward proxy, and normalise = off: %s. ",
-	    way->gateway ? "In the gateway " : "", way->gateway ? way->gateway : "", way->gateway ? ". " : "",
-	    way->plain);
+	return (size_t)snprintf(text, cap, "%s%s%sForward proxy and normalise = off: %s. ",
+	    way->gateway ? "Gateway: " : "", way->gateway ? way->gateway : "", way->gateway ? ". " : "", way->plain);
 }
 
 void conf_describe(char *text, size_t cap, const struct conf_row *row)
@@ -52,8 +51,6 @@ void conf_describe(char *text, size_t cap, const struct conf_row *row)
 	size_t len = 0;
 
 	text[0] = '\0';
-	if (type->list)
-		len += (size_t)snprintf(text + len, cap - len, "May be repeated. ");
 	if (has_default)
 		len += (size_t)snprintf(text + len, cap - len, "Default %s%s%s%s", row->def, *unit ? " (" : "", unit,
 		    *unit ? ")" : "");
@@ -63,6 +60,8 @@ void conf_describe(char *text, size_t cap, const struct conf_row *row)
 	if (has_default || row->min)
 		len += (size_t)snprintf(text + len, cap - len, ". ");
 	len += describe_ways(text + len, cap - len, row);
+	if (type->list)
+		len += (size_t)snprintf(text + len, cap - len, "May be repeated. ");
 	if (row->effect != EFFECT_GLOBAL && conf_option_row(row->name))
 		len += (size_t)snprintf(text + len, cap - len, "A route may set it. ");
 	if (row->reload == NO_RELOAD)
@@ -115,7 +114,7 @@ static void conf_print_help(FILE *out)
 	    out);
 	for (size_t i = 0; i < CONF_ROUTE_OWN_COUNT; i++)
 		print_row(out, &conf_route_options[i], "", '=');
-	fputs("\nand those of the options above that a route may set for itself\n", out);
+	fputs("\nA route may also set these of the options above:\n", out);
 	print_wrapped(out, "      ", conf_shared().text);
 }
 
@@ -125,17 +124,17 @@ static void print_sample_row(FILE *out, const struct conf_row *row, const char *
 
 	conf_describe(about, sizeof(about), row);
 	fputc('\n', out);
-	print_wrapped(out, "# ", row->prose);
 	if (*about)
 		print_wrapped(out, "# ", about);
+	print_wrapped(out, "# ", row->prose);
 	fprintf(out, "#%s = %s\n", row->name, *example ? example : "\"\"");
 }
 
 static void print_sample_gateway(FILE *out)
 {
-	const char *between = " but";
+	const char *between = "";
 
-	fputs("\n### The gateway, a route for every URL that clients name: it has the options of one,", out);
+	fputs("\n### The gateway: a route for every URL that clients name. It has the options of a route, except", out);
 	for (size_t i = 0; i < CONF_ROUTE_OPTION_COUNT; i++)
 		if (!conf_is_of_gateway(&conf_route_options[i])) {
 			fprintf(out, "%s %s", between, conf_route_options[i].name);
@@ -151,12 +150,16 @@ void conf_print_sample(FILE *out)
 {
 	const char *section = "";
 
-	fputs("# utfeed.conf: every option of utfeed serve with its default. A line without its # sets one.\n"
-	      "# NAME = VALUE; a # after a blank begins a comment; "
-	      "\"quotes\" keep blanks and #, with \\\" and \\\\ inside.\n"
-	      "# ${NAME} is a variable of the environment, ${NAME:-TEXT} the same or else TEXT, $$ a dollar.\n"
-	      "# include = FOLDER (its *.conf files, sorted), FOLDER/*.conf or FILE reads further files.\n"
-	      "# Sizes: bytes, or with k, m, g, t. Times: with ms, s, m, h, d, w.\n",
+	fputs("# utfeed.conf: every option of utfeed serve with its default. "
+	      "To set an option, remove the # before it.\n"
+	      "\n"
+	      "#   NAME = VALUE                  A # after a blank begins a comment.\n"
+	      "#   NAME = \"VALUE\"                Quotes keep blanks and #. Inside, write \\\" and \\\\.\n"
+	      "\n"
+	      "#   ${NAME}, ${NAME:-TEXT}, $$    An environment variable; the same, or TEXT if it is empty; a dollar.\n"
+	      "#   include = FILE                Reads FILE here, or FOLDER/*.conf, or the *.conf files of a FOLDER.\n"
+	      "\n"
+	      "# Sizes: bytes, or a number with k, m, g or t. Times: a number with ms, s, m, h, d or w.\n",
 	    out);
 	for (size_t i = 0; i < CONF_OPTION_COUNT; i++) {
 		const struct conf_row *row = &conf_options[i];
@@ -169,15 +172,14 @@ void conf_print_sample(FILE *out)
 		                                       : ".feeds.example:8080");
 	}
 	print_sample_gateway(out);
-	fputs("\n### Routes with lines of their own. They end the options above: "
-	      "what follows a [route] belongs to it.\n"
+	fputs("\n### Routes as sections. They end the file, because every line below a [route] belongs to it.\n"
 	      "\n#[route //feeds.example/old/]\n",
 	    out);
 	for (size_t i = 0; i < CONF_ROUTE_OWN_COUNT; i++) {
 		const struct conf_row *row = &conf_route_options[i];
 		print_sample_row(out, row, row->def ? row->def : "http://127.0.0.1:8100/");
 	}
-	fputs("\n# And for this route alone, those of the options above:\n", out);
+	fputs("\n# A route may also set these of the options above:\n", out);
 	print_wrapped(out, "# ", conf_shared().text);
 }
 
