@@ -21,7 +21,7 @@ from wire import TIMEOUT, message
 TOP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 DEMO = os.path.join(TOP, "tests", "demo")
 DOCUMENTS = ["README", "conf/utfeed.1", "conf/utfeed.conf.5", "conf/utfeed-rules.7", "conf/utfeed-cache.7",
-             "conf/utfeed-operating.7", "conf/utfeed-security.7", "conf/utfeed-intercept.7"]
+             "conf/utfeed-operating.7", "conf/utfeed-security.7", "conf/utfeed-intercept.7", "conf/utfeed-readers.7"]
 COMMANDS = re.compile(r"(\w+=\S+ )*(\./\w|(sh|make|curl|utfeed|docker|kill|apt|apt-get|man)( |$))")
 
 NOT_RUN = {
@@ -32,6 +32,8 @@ NOT_RUN = {
     "docker run --read-only -p 127.0.0.1:8080:8080 utfeed": "needs docker; make check-image runs the image's root like that",
     "cp /etc/utfeed/ca.pem /usr/local/share/ca-certificates/utfeed-ca.crt && update-ca-certificates": "changes whom the machine trusts",
     "https_proxy=http://127.0.0.1:8080 newsboat -x reload": "needs newsboat; tests/readers has it",
+    "http_proxy=http://127.0.0.1:8080 newsboat -x reload": "needs newsboat; tests/readers has it",
+    "sed -i 's|^https*://|http://127.0.0.1:8080/&|' ~/.newsboat/urls": "changes a list of the user's; tests/readers has one of its own",
     "utfeed serve | logger --tag utfeed --priority local7.info": "serves until somebody ends it",
     "docker compose -f docker/compose.yaml up --build": "needs docker",
 }
