@@ -1,5 +1,6 @@
 """The demonstration's feeds: readable text here, mislabelled bytes on the wire. One row a feed."""
 import collections
+from xml.sax.saxutils import quoteattr
 
 Feed = collections.namedtuple("Feed", "path story content_type encoding declared language title text before item")
 
@@ -30,6 +31,13 @@ FEEDS = [
     feed("/czech.xml", "windows-1250, labelled iso-8859-1 by the server", "text/xml; charset=iso-8859-1",
          "cp1250", "windows-1250", "cs", "Příliš žluťoučký kůň", "Vlak přijede o deset minut později."),
 ]
+
+
+def subscriptions(host):
+    """The feeds as a reader's list of subscriptions (OPML 2.0)."""
+    outlines = "".join(f"<outline type=\"rss\" text={quoteattr(row.title)} xmlUrl={quoteattr(f'http://{host}{row.path}')}/>\n" for row in FEEDS)
+    return f"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<opml version=\"2.0\"><head/><body>\n{outlines}</body></opml>\n"
+
 
 PAGE = "<!DOCTYPE html>\n<html lang=\"en\"><title>A page</title><p>Not a feed: passes byte for byte.</p></html>\n"
 

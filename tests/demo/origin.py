@@ -7,11 +7,14 @@ import http.server
 import signal
 import sys
 
-from feeds import FEEDS, PAGE, body
+from feeds import FEEDS, PAGE, body, subscriptions
 
 ROUTES = {row.path: (row.content_type, body(row)) for row in FEEDS}
 ROUTES["/page.html"] = ("text/html; charset=utf-8", PAGE.encode())
 ROUTES["/"] = ("text/plain; charset=utf-8", "".join(f"{row.path}\t{row.story}\n" for row in FEEDS).encode())
+
+
+LIST = "/feeds.opml"     # its URLs are those by which the client reached this server
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -19,6 +22,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def answer(self, with_body):
         content_type, content = ROUTES.get(self.path.partition("?")[0], ("text/plain; charset=utf-8", None))
+        if self.path == LIST:
+            content_type, content = "text/x-opml; charset=utf-8", subscriptions(self.headers.get("Host", "")).encode()
         self.send_response(200 if content is not None else 404)
         content = content if content is not None else b"no such feed\n"
         self.send_header("Content-Type", content_type)

@@ -1,11 +1,12 @@
 #!/bin/sh
-# The demonstration: an origin with mislabelled feeds, utfeed in front of it, left running.
+# The demonstration: a publisher of mislabelled feeds and utfeed in front of it, both left running. README's commands are for it.
 # usage: run.sh BUILD-FOLDER [stop]     What was started is noted in BUILD-FOLDER/demo.pids; only that is ever ended.
+# UTFEED_DEMO_PORT, UTFEED_DEMO_ORIGIN_PORT, UTFEED_DEMO_ADMIN_PORT: where to look for free ports, from 8080, 8100 and 9180 on
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 build=$(cd "$1" && pwd)
+shown=$1
 pids=$build/demo.pids
-first_port=${UTFEED_DEMO_PORT:-8080}
 export no_proxy=127.0.0.1        # all of it is on this machine
 
 # A process is told from a later one with the same number by its start time; a zombie has ended
@@ -68,27 +69,36 @@ else:
 stop_started
 [ "${2:-}" != stop ] || exit 0
 
-start origin 'ready on' python3 "$here/origin.py" --listen 127.0.0.1:0
-origin=http://$(sed -n 's/^origin ready on //p' "$build/demo-origin.log")
-port=$(free_port "$first_port")
-start utfeed 'ready on' "$build/utfeed" serve --listen "127.0.0.1:$port" --route "/=$origin"
+origin_port=$(free_port "${UTFEED_DEMO_ORIGIN_PORT:-8100}")
+start origin 'ready on' python3 "$here/origin.py" --listen "127.0.0.1:$origin_port"
+port=$(free_port "${UTFEED_DEMO_PORT:-8080}")
+admin_port=$(free_port "${UTFEED_DEMO_ADMIN_PORT:-9180}")
+# Clients may name the publisher as they name others, although its address is a private one
+echo "127.0.0.1 feeds.example" >"$build/demo-hosts"
+start utfeed 'ready on' "$build/utfeed" serve --listen "127.0.0.1:$port" --admin-listen "127.0.0.1:$admin_port" \
+	--route "/demo/=http://127.0.0.1:$origin_port/" --hosts-file "$build/demo-hosts" --allow "feeds.example:$origin_port,127.0.0.1:$origin_port"
+origin=http://127.0.0.1:$origin_port
 proxy=http://127.0.0.1:$port
 
 echo "demo: origin $origin, utfeed $proxy"
-sample=$build/demo-russian.xml
-curl -s -o "$sample" "$origin/russian.xml"
 status=0
-python3 -B "$here/show.py" "$origin" "$proxy" || status=1
+python3 -B "$here/show.py" "$origin" "$proxy/demo" || status=1
 cat <<TEXT
 
-utfeed is left running, with its access log in $build/demo-utfeed.log. Try:
-  curl -i $proxy/russian.xml
-  curl -i $proxy/japanese.xml
-A page that is no feed passes untouched; another policy decides otherwise; every policy's verdict on a file:
-  curl -i $proxy/page.html
-  curl -i -H 'X-Encoding-Policy: rome-strict' $proxy/bulgarian.xml
-  $build/utfeed check -t 'application/rss+xml; charset=iso-8859-1' $sample
-To end it:
+Both are left running. The publisher's own feed, and the same through utfeed:
+  curl -i $origin/russian.xml
+  curl -i $proxy/demo/russian.xml
+The same for any feed, by its URL behind the slash (utfeed's page: $proxy/) or by the proxy setting:
+  curl -i $proxy/http://feeds.example:$origin_port/russian.xml
+  curl -i -x $proxy http://feeds.example:$origin_port/russian.xml
+A page that is not a feed passes untouched. Another policy decides otherwise:
+  curl -i $proxy/demo/page.html
+  curl -i -H 'X-Encoding-Policy: rome-strict' $proxy/demo/bulgarian.xml
+What is wrong with a feed, and what each policy says of it:
+  $shown/utfeed check --explain $origin/russian.xml
+The access log is $shown/demo-utfeed.log. To end both:
   ./bootstrap stop
+What utfeed knows of these feeds, and a form that checks a feed, for your browser:
+  http://127.0.0.1:$admin_port/
 TEXT
 exit "$status"

@@ -173,8 +173,8 @@ class Upstream(Peer):
 
 
 class Origin:
-    def __init__(self, host="127.0.0.1"):
-        self.listener = socket.create_server((host, 0), family=socket.AF_INET6 if ":" in host else socket.AF_INET, backlog=256)
+    def __init__(self, host="127.0.0.1", port=0):
+        self.listener = socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET, backlog=256)
         self.port = self.listener.getsockname()[1]
         self.url = f"http://[{host}]:{self.port}" if ":" in host else f"http://{host}:{self.port}"
         self.open, self.requests, self.connections = [], [], 0
@@ -304,8 +304,8 @@ class Origin:
 class TlsOrigin(Origin):
     """An Origin whose connections are accepted with their TLS handshake done."""
 
-    def __init__(self, context, host="localhost"):
-        super().__init__()
+    def __init__(self, context, host="localhost", port=0):
+        super().__init__(port=port)
         self.secure(context)
         self.url = f"https://{host}:{self.port}"
 

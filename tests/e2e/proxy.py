@@ -61,12 +61,13 @@ OPEN = ("--allow", "127.0.0.0/8:*", "--allow", "[::1]:*")
 
 
 class Utfeed:
-    """A running `utfeed serve`; guarded: without the harness's allow entries; under: a command that runs it, with descriptors fds."""
+    """A running `utfeed serve`; guarded: without the harness's allow entries; under: a command that runs it, with descriptors fds; listen: ()
+    leaves its address to args."""
 
-    def __init__(self, *args, env=None, guarded=False, under=(), fds=()):
+    def __init__(self, *args, env=None, guarded=False, under=(), fds=(), listen=("--listen", "127.0.0.1:0")):
         args = args if guarded else (*OPEN, *args)
         around = {name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy") and not name.startswith("UTFEED")}
-        self.process = subprocess.Popen([*under, BINARY, "serve", "--listen", "127.0.0.1:0", *args], stdin=subprocess.DEVNULL,
+        self.process = subprocess.Popen([*under, BINARY, "serve", *listen, *args], stdin=subprocess.DEVNULL,
                                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**around, **(env or {})}, pass_fds=fds)
         self.out, self.err = Lines(self.process.stdout), Lines(self.process.stderr)
         self.clients, self.stopped = [], False
