@@ -123,6 +123,7 @@ void conf_free(struct conf **owned)
 	conf_route_clear(&conf->by_url);
 	conf_notes_clear(&conf->notes);
 	conf_paths_clear(&conf->included);
+	conf_users_clear(&conf->users);
 	free(conf->sources);
 	free(conf->file);
 	free(conf->against);
@@ -138,6 +139,7 @@ static void apply_sources(struct conf *conf, int argc, char *const *argv, char *
 	conf_env_apply(conf, envp);
 	conf_args_apply(conf, argc, argv);
 	conf_secrets_read(conf);
+	conf_users_read(conf);
 	if (!conf->notes.errors)
 		conf_env_fall_back(conf, envp);
 }
@@ -155,6 +157,7 @@ int conf_load(struct conf *conf, int argc, char *const *argv, char *const *envp,
 		return conf_note_error(conf, error);
 	conf_intercept_warn(conf);
 	conf_admin_warn(conf);
+	conf_users_warn(conf);
 	conf_own_warn(conf);
 	conf_cors_warn(conf);
 	return 0;

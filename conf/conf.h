@@ -112,6 +112,16 @@ enum conf_effect { EFFECT_GLOBAL, EFFECT_SAME, EFFECT_KEY, EFFECT_BYTES };
 
 struct conf_route_list { struct conf_route *items; size_t count; };
 
+/* Somebody who may ask, by the file of client-auth. */
+struct conf_user {
+	char *name;                 /* without control characters and colons */
+	size_t name_len;
+	char *hash;                 /* of the password, in the form of crypt(5), or of Argon2id */
+	size_t line;                /* of the file */
+};
+/* Sorted by name. */
+struct conf_users { struct conf_user *items; size_t count; };
+
 /* utfeed makes no object of this type. It names the C type of each kind of value, so that a row of the tables can
  * declare its member. */
 struct conf_types {
@@ -165,6 +175,7 @@ struct conf {
 	enum conf_action action;
 	char *file;                 /* the configuration file; NULL: none was read */
 	char *against;              /* --against: which running utfeed judges it too; NULL: none */
+	struct conf_users users;        /* of client-auth; none: nobody is asked for a password */
 	struct conf_paths included;     /* the files and folders that its include lines name */
 	struct conf_source *sources;    /* the source of each value; conf_internal.h */
 	struct conf_notes notes;
@@ -247,6 +258,9 @@ const struct conf_route *conf_route_match_host(const struct conf *, const char *
  * must have matched the route. Writes no terminator. Returns the length; 0: the target does not fit cap, or a dot
  * segment could leave the origin's path. */
 size_t conf_route_target(const struct conf_route *, const char *path, size_t path_len, char *out, size_t cap);
+
+/* NULL: no user has that name. */
+const struct conf_user *conf_user_find(const struct conf_users *, const char *name, size_t len);
 
 /* Whether one of the fields has that name, in any case of letters. */
 bool conf_fields_have(const struct conf_fields *, const char *name, size_t len);

@@ -222,6 +222,12 @@ void conf_admin_warn(struct conf *);
 /* conf_own.c. The warnings are kept by conf_warn(). */
 void conf_own_warn(struct conf *);
 
+/* conf_users.c: the users of client-auth. The errors are kept by conf_note_error(), the warnings by conf_warn(). */
+void conf_users_read(struct conf *);
+void conf_users_parse(struct conf *, const char *file, const char *text, size_t len);
+void conf_users_clear(struct conf_users *);
+void conf_users_warn(struct conf *);
+
 /* conf_cors.c. The warnings are kept by conf_warn(). */
 int conf_cors_set(const struct conf_row *, void *origins, const struct conf_value *, struct conf_error *);
 int conf_cors_settle(const struct conf *, struct conf_error *);

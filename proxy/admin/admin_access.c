@@ -8,6 +8,7 @@
 
 #include "conf/conf.h"
 #include "proxy/admin/admin_internal.h"
+#include "proxy/base/base64.h"
 #include "proxy/http/served_host.h"
 #include "proxy/object/response_head.h"
 #include "proxy/settings/settings.h"
@@ -87,42 +88,11 @@ static bool access_same(const char *given, size_t len, const char *token)
 	return !differs;
 }
 
-static int access_base64_digit(char c)
-{
-	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-	const char *at = c ? strchr(digits, c) : NULL;
-
-	return at ? (int)(at - digits) : -1;
-}
-
-/* Decodes base64 (RFC 4648 section 4). Returns the length; 0 where it is none or does not fit. */
-static size_t access_unbase64(struct slice text, char *out, size_t cap)
-{
-	unsigned bits = 0, n_bits = 0;
-	size_t n = 0;
-
-	while (text.len && text.at[text.len - 1] == '=')
-		text.len--;
-	for (size_t i = 0; i < text.len; i++) {
-		int digit = access_base64_digit(text.at[i]);
-
-		if (digit < 0 || n == cap)
-			return 0;
-		bits = bits << 6 | (unsigned)digit;
-		n_bits += 6;
-		if (n_bits >= 8) {
-			n_bits -= 8;
-			out[n++] = (char)(bits >> n_bits & 0xff);
-		}
-	}
-	return n;
-}
-
 /* Basic, for browsers: the password is the token, whatever the user is called (RFC 7617 section 2). */
 static bool access_basic(struct slice credentials, const char *token)
 {
 	char plain[ACCESS_TOKEN_MAX];
-	size_t n = access_unbase64(credentials, plain, sizeof plain);
+	size_t n = base64_read(credentials, plain, sizeof plain);
 	const char *colon = memchr(plain, ':', n);
 
 	return colon && access_same(colon + 1, n - (size_t)(colon + 1 - plain), token);

@@ -141,6 +141,7 @@ static void deliver_add_location(struct text *t, const struct answer *a, struct 
 	case DESTINATION_OK:
 		text_puts(t, "Location: ");
 		gateway_add_own(t, a->ctx, a->request, &a->target);
+		gateway_add_token(t, a->request);
 		text_puts(t, "/");
 		destination_url(t, &to);
 		text_puts(t, "\r\n");

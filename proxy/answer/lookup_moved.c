@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "conf/conf.h"
+#include "proxy/answer/gateway.h"
 #include "proxy/answer/local_reply.h"
 #include "proxy/base/hash.h"
 #include "proxy/cache/moves.h"
@@ -101,13 +102,19 @@ static bool moved_location(struct text *t, const struct answer *a, const char *p
 {
 	const struct conf_route *route = a->target.route;
 	struct slice at = { place, strlen(place) };
+	struct text path = { 0 };
+	bool leads;
 
 	if (a->target.mode == TARGET_GATEWAY) {
 		text_add(t, at.at, at.len);
 		return true;
 	}
-	moved_add_path(t, route, at);
-	return t->len && !t->failed && moved_leads(a, t, at);
+	moved_add_path(&path, route, at);
+	leads = path.len && !path.failed && moved_leads(a, &path, at);
+	gateway_add_token(t, a->request);
+	text_add(t, path.bytes, path.len);
+	text_free(&path);
+	return leads;
 }
 
 static struct object *moved_reply(const struct answer *a, const char *place)

@@ -134,6 +134,8 @@ bool url_has_userinfo_sign(const char *text, size_t len)
 	return len && (memchr(text, '@', len) || memmem(text, len, "%40", 3));
 }
 
+static const char mask[] = "***@";
+
 static size_t add(char *out, size_t cap, size_t at, const char *text, size_t len)
 {
 	if (len > cap - 1 - at)
@@ -143,9 +145,8 @@ static size_t add(char *out, size_t cap, size_t at, const char *text, size_t len
 	return at + len;
 }
 
-size_t url_mask(char *out, size_t cap, const char *text, size_t len)
+static size_t mask_userinfo(char *out, size_t cap, const char *text, size_t len)
 {
-	static const char mask[] = "***@";
 	size_t start = 0, rest = 0, n;
 
 	if (url_has_userinfo_sign(text, len)) {
@@ -162,4 +163,40 @@ size_t url_mask(char *out, size_t cap, const char *text, size_t len)
 	n = add(out, cap, n, text + rest, len - rest);
 	out[n] = '\0';
 	return n;
+}
+
+/* Finds the first segment of the path, without its slash, if it is one of client-auth: NAME:PASSWORD@. False: it is
+ * none. */
+static bool find_token(const char *text, size_t len, size_t *start, size_t *end)
+{
+	size_t at = 0, host, width, scheme = url_mask_scheme_length(text, len);
+	bool colon = false;
+	char c = 0;
+
+	if (scheme) {
+		host = scheme + slashes(text + scheme, len - scheme);
+		at = authority_end(text, host, len);
+		host = behind_at(text, host, at);
+		if (!is_host(text + host, at - host))
+			return false;
+	}
+	if (at == len || text[at] != '/')
+		return false;
+	*start = *end = at + 1;
+	for (; *end < len && !strchr("/?#", text[*end]); *end += width) {
+		c = character(text + *end, len - *end, &width);
+		colon |= c == ':';
+	}
+	return colon && c == '@';
+}
+
+size_t url_mask(char *out, size_t cap, const char *text, size_t len)
+{
+	size_t start, end, n;
+
+	if (!url_has_userinfo_sign(text, len) || !find_token(text, len, &start, &end))
+		return mask_userinfo(out, cap, text, len);
+	n = mask_userinfo(out, cap, text, start);
+	n = add(out, cap, n, mask, sizeof(mask) - 1);
+	return n + mask_userinfo(out + n, cap - n, text + end, len - end);
 }

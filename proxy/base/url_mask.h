@@ -1,7 +1,7 @@
 /* Owns hiding the user information of URLs where these are shown: in the access log, above all for refused URLs.
  * Must not know: where the URL is shown. Pure.
- * Invariant: text before an '@' that belongs, or may belong, to an authority is not shown. Source: RFC 3986 section
- * 3.2.1. */
+ * Invariant: text before an '@' that belongs, or may belong, to an authority is not shown, nor is a first segment of a
+ * path that may be a name and a password (http/credentials.h). Source: RFC 3986 section 3.2.1. */
 #ifndef UTFEED_PROXY_BASE_URL_MASK_H
 #define UTFEED_PROXY_BASE_URL_MASK_H
 

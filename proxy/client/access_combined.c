@@ -52,6 +52,18 @@ static void add_when(struct text *t, int64_t wall_ms)
 	text_puts(t, stamp);
 }
 
+/* A name, as a word of its own. */
+static void add_combined_user(struct text *t, const char *name)
+{
+	char word[ACCESS_USER_MAX];
+
+	text_puts(t, " - ");
+	if (name)
+		text_add(t, word, log_escape(word, sizeof word, name, strlen(name)));
+	else
+		text_puts(t, "-");
+}
+
 static void add_request_line(struct text *t, const struct access_log_entry *entry)
 {
 	char shown[URL_SHOWN_MAX];
@@ -75,7 +87,8 @@ size_t access_log_combined(char buf[ACCESS_LOG_LINE_MAX], const struct access_lo
 	struct slice port, address = access_log_address(entry->client, &port);
 
 	text_add(&t, address.at, address.len);
-	text_puts(&t, " - - [");
+	add_combined_user(&t, entry->user);
+	text_puts(&t, " [");
 	add_when(&t, entry->wall_ms);
 	text_puts(&t, "] \"");
 	add_request_line(&t, entry);

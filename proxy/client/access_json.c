@@ -87,6 +87,7 @@ static void json_add_request(struct text *t, const struct access_log_entry *entr
 	json_add_word(t, "http", entry->version);
 	json_add_word(t, "way", entry->way);
 	json_add_word(t, "route", entry->route);
+	json_add_word(t, "user", entry->user);
 	json_add_bytes(t, "user_agent", entry->user_agent, JSON_WORDS_MAX);
 }
 

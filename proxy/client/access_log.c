@@ -60,6 +60,12 @@ static void add_route(struct text *t, const char *name)
 		text_puts(t, "-");
 }
 
+static void add_user(struct text *t, const char *name)
+{
+	text_puts(t, " user=");
+	add_bytes(t, (struct slice){ name, strlen(name) }, ACCESS_USER_MAX);
+}
+
 static void add_milliseconds(struct text *t, uint64_t us)
 {
 	unsigned rest = (unsigned)(us % 1000);
@@ -125,6 +131,8 @@ size_t access_log_text(char buf[ACCESS_LOG_LINE_MAX], const struct access_log_en
 	text_puts(&t, entry->end);
 	add_number(&t, " id=c", entry->id.connection);
 	add_number(&t, ".", entry->id.request);
+	if (entry->user)
+		add_user(&t, entry->user);
 	add_route(&t, entry->route);
 	buf[t.len] = '\n';
 	return t.len + 1;

@@ -10,7 +10,8 @@
 #include "proxy/http/http_msg.h"
 #include "proxy/object/object.h"
 
-enum { ACCESS_LOG_LINE_MAX = 5120, ACCESS_METHOD_MAX = 64, ACCESS_TARGET_MAX = 2048, ACCESS_ROUTE_MAX = 512 };
+enum { ACCESS_LOG_LINE_MAX = 5120, ACCESS_METHOD_MAX = 64, ACCESS_TARGET_MAX = 2048, ACCESS_ROUTE_MAX = 512,
+	ACCESS_USER_MAX = 256 };
 
 struct cache_status;
 struct fetch_timing;
@@ -28,6 +29,7 @@ struct access_log_entry {
 	const char *end;                   /* "done", "cut" or "dropped"; for a tunnel also "idle" */
 	struct log_id id;
 	const char *route;                 /* its name; NULL: none */
+	const char *user;                  /* by client-auth; NULL: none is known */
 	/* The members from here on are for json and combined alone. */
 	int64_t wall_ms;                   /* when the response ended */
 	const char *version;               /* "1.1"; NULL: the request's head was not complete */

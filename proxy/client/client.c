@@ -57,7 +57,7 @@ static void client_list_idle(struct client *c)
 		pool->changed(pool->arg);
 }
 
-enum client_fact { LISTED = 1, BLOCKED = 2, EXCHANGE = 4, STARVED = 8, OPENING = 16, TUNNEL = 32 };
+enum client_fact { LISTED = 1, BLOCKED = 2, EXCHANGE = 4, STARVED = 8, OPENING = 16, TUNNEL = 32, LOGIN = 64 };
 
 /* Bits of the states that may follow; what must be so in a state, and what else may. */
 #define TO(state) (1u << CL_##state)
@@ -65,9 +65,10 @@ enum client_fact { LISTED = 1, BLOCKED = 2, EXCHANGE = 4, STARVED = 8, OPENING =
 static const struct { unsigned next, must, may; } client_states[] = {
 	[CL_IDLE] = { TO(IDLE) | TO(HEAD) | TO(WAIT) | TO(LINGER) | OVER,
 	              0, LISTED | BLOCKED | EXCHANGE | STARVED | TUNNEL },
-	[CL_HEAD] = { TO(WAIT) | TO(CONNECT) | OVER, EXCHANGE, BLOCKED },
+	[CL_HEAD] = { TO(WAIT) | TO(AUTH) | TO(CONNECT) | OVER, EXCHANGE, BLOCKED },
 	[CL_WAIT] = { TO(WAIT) | TO(SEND) | OVER, EXCHANGE, BLOCKED | STARVED },
 	[CL_SEND] = { TO(IDLE) | OVER, EXCHANGE, BLOCKED | STARVED },
+	[CL_AUTH] = { TO(WAIT) | TO(CONNECT) | OVER, EXCHANGE | LOGIN, BLOCKED },
 	[CL_CONNECT] = { TO(TUNNEL) | TO(HELLO) | TO(WAIT) | OVER, EXCHANGE, BLOCKED | OPENING },
 	[CL_HELLO] = { TO(IDLE) | TO(CONNECT) | TO(WAIT) | OVER, EXCHANGE, BLOCKED },
 	[CL_TUNNEL] = { TO(IDLE) | OVER, EXCHANGE | TUNNEL, 0 },
@@ -80,7 +81,7 @@ static unsigned client_facts(const struct client *c)
 {
 	return (c->listed ? LISTED : 0) | (c->blocked ? BLOCKED : 0) | (c->exchange ? EXCHANGE : 0) |
 	    (c->exchange && c->exchange->body_starved ? STARVED : 0) | (c->opening ? OPENING : 0) |
-	    (c->tunnel ? TUNNEL : 0);
+	    (c->tunnel ? TUNNEL : 0) | (c->login ? LOGIN : 0);
 }
 
 void client_enter(struct client *c, enum client_state state)
@@ -109,6 +110,7 @@ void client_close(struct client *c, bool reset)
 	c->blocked = false;
 	client_drop_body(c);
 	object_detach(&c->reader);
+	client_leave_login(c);
 	dial_cancel(&c->opening);
 	client_leave_opened(c);
 	tunnel_free(&c->tunnel);
@@ -135,7 +137,7 @@ void client_free(struct client *c)
 
 	LIST_REMOVE(c, link);
 	client_release(c);
-	assert(!c->reader.object && !c->opening && !c->tunnel && !c->timer.queue && !c->upload.queue);
+	assert(!c->reader.object && !c->login && !c->opening && !c->tunnel && !c->timer.queue && !c->upload.queue);
 	loop_forget(client_loop(c), &c->task);
 	assert(task_is_out(&c->task));
 	free(c->opened);
@@ -197,6 +199,7 @@ void client_start(struct client *c)
 	c->exchange->start_us = client_begin_us(c);
 	c->exchange->first_us = 0;
 	c->exchange->upload_bytes = 0;
+	c->exchange->user = NULL;
 	c->exchange->trace.accepted = false;
 	*c->exchange->trace.own = '\0';
 }
@@ -255,6 +258,8 @@ static bool client_step(struct client *c)
 		return client_begin(c);
 	case CL_SEND:
 		return client_send(c);
+	case CL_AUTH:
+		return client_log_in(c);
 	case CL_HELLO:
 		return (!conn_unsent(c->conn) || client_flush(c)) && client_hello(c);
 	case CL_CONNECT:

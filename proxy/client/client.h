@@ -2,8 +2,8 @@
  * Must not know: origins, or where an answer's object comes from (answer.h).
  *
  * States: IDLE -> HEAD -> WAIT -> SEND -> IDLE ..., HEAD -> CONNECT -> TUNNEL, CONNECT -> HELLO -> IDLE (TLS inside),
- * FLUSH, LINGER, CLOSED. Responses go out in the order of the requests. Short responses are gathered in one write while
- * further requests wait behind them.
+ * HEAD -> AUTH -> WAIT or CONNECT (a password is compared), FLUSH, LINGER, CLOSED. Responses go out in the order of the
+ * requests. Short responses are gathered in one write while further requests wait behind them.
  * Invariant: a response that was not complete never looks complete to the client. */
 #ifndef UTFEED_PROXY_CLIENT_CLIENT_H
 #define UTFEED_PROXY_CLIENT_CLIENT_H

@@ -150,6 +150,8 @@ bool client_opens(struct client *c)
 	log_step(&ctx->id, "intercept: %s", in.authority);
 	if ((c->opened = calloc(1, sizeof *c->opened))) {
 		c->opened->to = in;
+		if (c->exchange->user)
+			snprintf(c->opened->user, sizeof c->opened->user, "%s", c->exchange->user);
 		c->opened->probe = probe_start(ctx->fetches, &target, (size_t)ctx->conf->origin_connections,
 		    ctx->conf->queue_timeout_ms, client_on_probe, c);
 	}

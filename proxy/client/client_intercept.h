@@ -4,6 +4,7 @@
 
 #include "proxy/base/failure.h"
 #include "proxy/client/client_internal.h"
+#include "proxy/http/credentials.h"
 #include "proxy/http/target_inside.h"
 #include "proxy/net/leaves.h"
 #include "proxy/origin/probe.h"
@@ -23,6 +24,8 @@ struct opened {
 	struct leaf_waiter leaf;
 	enum opened_use use;
 	struct failure failure;
+	/* who asked for the CONNECT; empty: nobody was asked for a name */
+	char user[CREDENTIALS_NAME_MAX + 1];
 };
 
 /* Whether the CONNECT is one to be opened; it is under way then. */

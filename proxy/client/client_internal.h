@@ -1,6 +1,6 @@
 /* Owns what the files of a client connection share: client.c (its life), client_door.c (admission), client_read.c
- * (request heads), client_body.c (a request's body), client_answer.c (responses), client_tunnel.c (CONNECT),
- * client_intercept.c (CONNECT that is opened). Must not know: what client.h must not.
+ * (request heads), client_auth.c (names and passwords), client_body.c (a request's body), client_answer.c (responses),
+ * client_tunnel.c (CONNECT), client_intercept.c (CONNECT that is opened). Must not know: what client.h must not.
  * Invariant: client_close() is the one way out of a connection; after it only its memory is left. */
 #ifndef UTFEED_PROXY_CLIENT_CLIENT_INTERNAL_H
 #define UTFEED_PROXY_CLIENT_CLIENT_INTERNAL_H
@@ -22,11 +22,14 @@
 
 #define CLIENT_FORBIDDEN "This address may not use this proxy (client-allow)."
 
+struct login_waiter;
+
 enum client_state {
 	CL_IDLE,
 	CL_HEAD,
 	CL_WAIT,
 	CL_SEND,
+	CL_AUTH,
 	CL_CONNECT,
 	CL_HELLO,
 	CL_TUNNEL,
@@ -64,6 +67,7 @@ struct exchange {
 	/* when bytes of the answer were handed over first, its head among them, and last; 0: not yet, or nobody
 	 * measures */
 	uint64_t first_us, sent_us;
+	const char *user;              /* the user of the request, by ctx's settings; NULL: none is known */
 	int status;                    /* sent; 0: nothing yet */
 	struct trace trace;
 	struct fetch_timing *timing;   /* one reference; NULL: nothing was fetched, or nobody measures */
@@ -93,6 +97,7 @@ struct client {
 	/* the sender of the requests: a client, or a proxy that is believed about its clients */
 	struct requester who;
 	struct exchange *exchange;     /* NULL: idle */
+	struct login_waiter *login;    /* CL_AUTH: the password is being compared */
 	struct dial *opening;          /* CL_CONNECT: the origin's connection, being opened */
 	/* the CONNECT that was opened: requests come inside it, or will; NULL: none was */
 	struct opened *opened;
@@ -181,7 +186,7 @@ static inline void client_ends(struct client *c, enum client_after after)
 /* Whether a request is under way. */
 static inline bool client_is_busy(const struct client *c)
 {
-	return c->state == CL_WAIT || c->state == CL_SEND || (c->state >= CL_CONNECT && c->state <= CL_TUNNEL);
+	return c->state >= CL_WAIT && c->state <= CL_TUNNEL;
 }
 
 /* Whether the connection is ending: nothing is read, asked for or answered any more. */
@@ -225,6 +230,27 @@ void client_read(struct client *);             /* into exchange->in */
 bool client_parse(struct client *);            /* true: a request is there or the state changed otherwise */
 void client_find_method(struct exchange *);
 void client_refuse(struct client *, int status, const char *text);
+
+/* Carries out a request that may be carried out. */
+void client_carry_out(struct client *);
+static inline bool client_has_body(const struct exchange *exchange)
+{
+	return exchange->msg.chunked || exchange->msg.content_length;
+}
+/* Whether what follows the request's head on its connection cannot be a request. */
+static inline bool client_has_more(const struct exchange *exchange)
+{
+	return client_has_body(exchange) || exchange->msg.method == METHOD_CONNECT;
+}
+
+/* client_auth.c */
+/* Takes what may be a name and a password off the target and off Referer, before anybody sees them. */
+void client_hide_token(struct client *);
+/* Whether the request does not go on now: it was refused, or its password is being compared. */
+bool client_must_log_in(struct client *);
+/* Does the next step in CL_AUTH. False: there is none to do now. */
+bool client_log_in(struct client *);
+void client_leave_login(struct client *);      /* the password is not waited for any more */
 
 /* client_body.c */
 int client_open_body(struct client *) __attribute__((warn_unused_result));  /* -1: out of memory */

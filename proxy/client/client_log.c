@@ -46,6 +46,9 @@ static struct slice client_target(const struct client *c, struct text *room)
 {
 	struct slice target = http_msg_target(&c->exchange->msg);
 
+	/* What stands there may be the beginning of a password. */
+	if (!c->exchange->ctx.settings && client_conf(c)->users.count)
+		return (struct slice){ "", 0 };
 	if (!c->opened || !target.len || target.at[0] != '/')
 		return target;
 	text_puts(room, "https://");
@@ -80,6 +83,7 @@ void client_log_line(struct client *c, const char *end)
 		.end = end,
 		.id = exchange->id,
 		.route = target ? target->route->name : NULL,
+		.user = exchange->user,
 	};
 
 	if (format != CONF_LOG_TEXT)

@@ -79,9 +79,9 @@ static void client_tell_request(struct client *c)
 }
 
 /* Answers 429 to a client that asks too often. The connection stays, unless what would come next on it cannot be a
- * request (last). The handshake of a connection counted for its first request, unless many clients come over it.
- * False: the client may ask. */
-static bool client_slows_down(struct client *c, bool last)
+ * request. The handshake of a connection counted for its first request, unless many clients come over it. False: the
+ * client may ask. */
+static bool client_slows_down(struct client *c)
 {
 	bool paid = c->channel != CHANNEL_PLAIN && c->id.request == 1 &&
 	    !requester_is_trusted(&c->who, client_conf(c));
@@ -94,51 +94,20 @@ static bool client_slows_down(struct client *c, bool last)
 	why.retry_after_s = wait_s;
 	stats_add(loop_stats(client_loop(c)), STAT_REQUESTS_HURRIED, 1);
 	log_step(&c->exchange->id, "request: refused, 429: client-rate");
-	if (last)
+	if (client_has_more(c->exchange))
 		client_ends(c, AFTER_LINGERS);
 	client_take_object(c, local_reply_failure(&c->exchange->ctx, &why));
 	return true;
 }
 
-static void client_request(struct client *c)
+void client_carry_out(struct client *c)
 {
 	struct exchange *exchange = c->exchange;
-	struct http_msg *m = &exchange->msg;
-	bool has_body = m->chunked || m->content_length;
+	bool has_body = client_has_body(exchange);
 
-	stats_add(loop_stats(client_loop(c)), STAT_REQUESTS, 1);
-	exchange->ctx = c->pool->ctx;
-	settings_ref(exchange->ctx.settings);
-	exchange->ctx.secure = c->channel != CHANNEL_PLAIN;
-	exchange->ctx.id = exchange->id;
-	exchange->ctx.trace = &exchange->trace;
-	exchange->ctx.timing = client_times(c) ? &exchange->timing : NULL;
-	client_find_method(exchange);
-	if (log_is(LOG_LEVEL_DEBUG))
-		client_tell_request(c);
-	request_read(&exchange->request, m);
-	if (!m->keep_alive || c->pool->leaving)
-		client_ends(c, AFTER_CLOSES);
-	if (m->target_len > client_conf(c)->max_url_bytes) {
-		client_refuse(c, 414, "The URL is too long.");
+	if (client_inside_ends(c, has_body))
 		return;
-	}
-	/* GET, HEAD, TRACE and CONNECT may not have a body here. */
-	if (has_body && m->method != METHOD_OTHER) {
-		client_refuse(c, 413, "A request with a body is not taken here.");
-		return;
-	}
-	requester_read(&exchange->who, client_conf(c), m);
-	exchange->trace.accepted =
-	    client_conf(c)->trace_allow.count && requester_in(&exchange->who, &client_conf(c)->trace_allow);
-	if (client_conf(c)->trusted_proxies.count && !requester_in(&exchange->who, &client_conf(c)->client_allow)) {
-		stats_add(loop_stats(client_loop(c)), STAT_CLIENTS_FORBIDDEN, 1);
-		client_refuse(c, 403, CLIENT_FORBIDDEN);
-		return;
-	}
-	if (client_slows_down(c, has_body || m->method == METHOD_CONNECT) || client_inside_ends(c, has_body))
-		return;
-	if (m->method == METHOD_CONNECT) {
+	if (exchange->msg.method == METHOD_CONNECT) {
 		client_connect(c);
 		return;
 	}
@@ -164,6 +133,46 @@ static void client_request(struct client *c)
 		client_drop_body(c);
 		client_ends(c, AFTER_LINGERS);
 	}
+}
+
+static void client_request(struct client *c)
+{
+	struct exchange *exchange = c->exchange;
+	struct http_msg *m = &exchange->msg;
+
+	stats_add(loop_stats(client_loop(c)), STAT_REQUESTS, 1);
+	exchange->ctx = c->pool->ctx;
+	settings_ref(exchange->ctx.settings);
+	exchange->ctx.secure = c->channel != CHANNEL_PLAIN;
+	exchange->ctx.id = exchange->id;
+	exchange->ctx.trace = &exchange->trace;
+	exchange->ctx.timing = client_times(c) ? &exchange->timing : NULL;
+	client_find_method(exchange);
+	client_hide_token(c);
+	if (log_is(LOG_LEVEL_DEBUG))
+		client_tell_request(c);
+	request_read(&exchange->request, m);
+	if (!m->keep_alive || c->pool->leaving)
+		client_ends(c, AFTER_CLOSES);
+	if (m->target_len > client_conf(c)->max_url_bytes) {
+		client_refuse(c, 414, "The URL is too long.");
+		return;
+	}
+	/* GET, HEAD, TRACE and CONNECT may not have a body here. */
+	if (client_has_body(exchange) && m->method != METHOD_OTHER) {
+		client_refuse(c, 413, "A request with a body is not taken here.");
+		return;
+	}
+	requester_read(&exchange->who, client_conf(c), m);
+	exchange->trace.accepted =
+	    client_conf(c)->trace_allow.count && requester_in(&exchange->who, &client_conf(c)->trace_allow);
+	if (client_conf(c)->trusted_proxies.count && !requester_in(&exchange->who, &client_conf(c)->client_allow)) {
+		stats_add(loop_stats(client_loop(c)), STAT_CLIENTS_FORBIDDEN, 1);
+		client_refuse(c, 403, CLIENT_FORBIDDEN);
+		return;
+	}
+	if (!client_slows_down(c) && !client_must_log_in(c))
+		client_carry_out(c);
 }
 
 /* Drops empty lines before a request (RFC 9112 section 2.2), which old clients send behind a body: the connection stays

@@ -135,6 +135,17 @@ bool http_header_is_disguised(enum header_id id, struct slice name)
 	return odd && http_header_request(http_header_id(plain, name.len)) != REQUEST_OTHER;
 }
 
+void http_msg_drop(struct http_msg *m, enum header_id id)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < m->n_fields; i++)
+		if (m->fields[i].id != id)
+			m->fields[kept++] = m->fields[i];
+	m->n_fields = kept;
+	m->ids[id / 64] &= ~(UINT64_C(1) << id % 64);
+}
+
 void http_msg_add_via(struct text *t, const struct http_msg *m, const char *name)
 {
 	text_puts(t, "Via: ");

@@ -112,6 +112,8 @@ static inline struct slice http_msg_get(const struct http_msg *m, enum header_id
 void http_msg_add_via(struct text *, const struct http_msg *, const char *name);
 /* Whether it has a field that is for the client alone that asked, such as Set-Cookie. */
 bool http_msg_is_for_client(const struct http_msg *);
+/* Takes all fields of that id off the message. */
+void http_msg_drop(struct http_msg *, enum header_id);
 /* How many fields have that id. */
 size_t http_msg_count(const struct http_msg *, enum header_id);
 

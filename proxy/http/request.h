@@ -15,8 +15,16 @@ struct request {
 	bool authorization, cookies;   /* the request has Authorization, Cookie, and Connection does not name it */
 	bool conditional;              /* the request has a precondition (RFC 9110 section 13) */
 	bool ranged;                   /* the request has a Range */
+	/* Where the URL had the client's name and password, "/NAME:PASSWORD@" before the target; 0, 0: it had none. */
+	uint32_t token_at, token_len;
 	struct cache_control says;     /* Cache-Control and Pragma; freshness_request() tells what of them counts */
 };
+
+/* What redirects for this client alone begin their paths with. */
+static inline struct slice request_token(const struct request *request)
+{
+	return (struct slice){ request->msg->base + request->token_at, request->token_len };
+}
 
 static inline bool request_reads(const struct request *request)
 {

@@ -54,7 +54,7 @@ void client_rate_unref(struct client_rate **rp)
 	free(rate);
 }
 
-static uint64_t client_hash(const struct ip *address)
+uint64_t client_rate_key(const struct ip *address)
 {
 	struct ip client = ip_client(address);
 	uint8_t key[1 + sizeof client.bytes];
@@ -64,17 +64,26 @@ static uint64_t client_hash(const struct ip *address)
 	return hash_keyed(key, sizeof key);
 }
 
-/* The client's bucket, or in its place that of the client which has asked least. */
+/* NULL: it has asked nothing lately, or was forgotten. */
 static struct bucket *bucket_find(struct bucket set[RATE_WAYS], uint64_t client)
 {
-	struct bucket *least = set;
-
-	for (struct bucket *bucket = set; bucket < set + RATE_WAYS; bucket++) {
+	for (struct bucket *bucket = set; bucket < set + RATE_WAYS; bucket++)
 		if (bucket->client == client)
 			return bucket;
+	return NULL;
+}
+
+/* The client's bucket, or in its place that of the client which has asked least. */
+static struct bucket *bucket_take(struct bucket set[RATE_WAYS], uint64_t client)
+{
+	struct bucket *least = bucket_find(set, client);
+
+	if (least)
+		return least;
+	least = set;
+	for (struct bucket *bucket = set; bucket < set + RATE_WAYS; bucket++)
 		if (bucket->empty_us < least->empty_us)
 			least = bucket;
-	}
 	*least = (struct bucket){ client, 0 };
 	return least;
 }
@@ -95,15 +104,51 @@ static uint64_t bucket_fill(struct bucket *bucket, const struct client_rate_limi
 	return 0;
 }
 
+/* The set of a key, whose lock is taken. */
+static struct bucket *rate_lock(struct client_rate *rate, uint64_t key)
+{
+	size_t set = key % RATE_SETS;
+
+	pthread_mutex_lock(&rate->locks[set % RATE_LOCKS]);
+	return rate->sets[set];
+}
+
+static void rate_unlock(struct client_rate *rate, uint64_t key)
+{
+	pthread_mutex_unlock(&rate->locks[key % RATE_SETS % RATE_LOCKS]);
+}
+
+bool client_rate_ask_key(struct client_rate *rate, const struct client_rate_limit *limit, uint64_t key, uint64_t now_us,
+    unsigned *wait_s)
+{
+	uint64_t wait_us = bucket_fill(bucket_take(rate_lock(rate, key), key), limit, now_us);
+
+	rate_unlock(rate, key);
+	*wait_s = (unsigned)((wait_us + RATE_SECOND_US - 1) / RATE_SECOND_US);
+	return !wait_us;
+}
+
 bool client_rate_ask(struct client_rate *rate, const struct client_rate_limit *limit, const struct ip *client,
     uint64_t now_us, unsigned *wait_s)
 {
-	uint64_t hash = client_hash(client), wait_us;
-	size_t set = hash % RATE_SETS;
+	return client_rate_ask_key(rate, limit, client_rate_key(client), now_us, wait_s);
+}
 
-	pthread_mutex_lock(&rate->locks[set % RATE_LOCKS]);
-	wait_us = bucket_fill(bucket_find(rate->sets[set], hash), limit, now_us);
-	pthread_mutex_unlock(&rate->locks[set % RATE_LOCKS]);
-	*wait_s = (unsigned)((wait_us + RATE_SECOND_US - 1) / RATE_SECOND_US);
-	return !wait_us;
+bool client_rate_is_full(struct client_rate *rate, const struct client_rate_limit *limit, uint64_t key, uint64_t now_us)
+{
+	const struct bucket *bucket = bucket_find(rate_lock(rate, key), key);
+	struct bucket tried = bucket ? *bucket : (struct bucket){ key, 0 };
+
+	rate_unlock(rate, key);
+	return bucket_fill(&tried, limit, now_us);
+}
+
+void client_rate_give_back(struct client_rate *rate, const struct client_rate_limit *limit, uint64_t key)
+{
+	uint64_t each_us = RATE_HOUR_US / limit->per_hour;
+	struct bucket *bucket = bucket_find(rate_lock(rate, key), key);
+
+	if (bucket)
+		bucket->empty_us -= bucket->empty_us < each_us ? bucket->empty_us : each_us;
+	rate_unlock(rate, key);
 }

@@ -28,4 +28,13 @@ void client_rate_unref(struct client_rate **);         /* sets it to NULL; it ma
 bool client_rate_ask(struct client_rate *, const struct client_rate_limit *, const struct ip *client, uint64_t now_us,
     unsigned *wait_s) __attribute__((warn_unused_result));
 
+/* The same by the key of a bucket, which is that of an address or any other keyed hash. */
+uint64_t client_rate_key(const struct ip *client);
+bool client_rate_ask_key(struct client_rate *, const struct client_rate_limit *, uint64_t key, uint64_t now_us,
+    unsigned *wait_s);
+/* Whether it would find no room; nothing counts. */
+bool client_rate_is_full(struct client_rate *, const struct client_rate_limit *, uint64_t key, uint64_t now_us);
+/* One that was let in under that limit does not count after all. */
+void client_rate_give_back(struct client_rate *, const struct client_rate_limit *, uint64_t key);
+
 #endif

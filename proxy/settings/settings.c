@@ -10,6 +10,7 @@
 #include "proxy/settings/client_rate.h"
 #include "proxy/settings/fd_limit.h"
 #include "proxy/settings/interception.h"
+#include "proxy/settings/logins.h"
 #include "proxy/settings/origin_fields.h"
 #include "proxy/settings/tls_set.h"
 
@@ -132,10 +133,14 @@ static void settings_inherit(struct settings *settings, struct settings *former)
 		inherit_route(settings, conf_route_at(settings->conf, i), former);
 		inherit_counts(settings, former, i);
 	}
-	if (!settings->client_rate || !former->client_rate)
-		return;
-	client_rate_unref(&settings->client_rate);
-	settings->client_rate = client_rate_ref(former->client_rate);
+	if (settings->client_rate && former->client_rate) {
+		client_rate_unref(&settings->client_rate);
+		settings->client_rate = client_rate_ref(former->client_rate);
+	}
+	if (settings->logins && former->logins) {
+		logins_unref(&settings->logins);
+		settings->logins = logins_ref(former->logins);
+	}
 }
 
 /* Makes what is made of the configuration. -1: logged. */
@@ -152,7 +157,8 @@ static int settings_make(struct settings *settings, struct settings *former)
 	    interception_new(settings->conf, former ? &opened : NULL, &settings->interception, &settings->kept))
 		return -1;
 	if (!(settings->routes = all_route_settings(settings->conf)) ||
-	    (settings->conf->client_rate && !(settings->client_rate = client_rate_new()))) {
+	    (settings->conf->client_rate && !(settings->client_rate = client_rate_new())) ||
+	    (*settings->conf->client_auth && !(settings->logins = logins_new()))) {
 		log_error("out of memory");
 		return -1;
 	}
@@ -167,6 +173,7 @@ static void settings_free(struct settings *settings)
 	interception_unref(&settings->interception);
 	free_route_settings(settings->routes, settings->conf);
 	client_rate_unref(&settings->client_rate);
+	logins_unref(&settings->logins);
 	free(settings);
 }
 

@@ -15,6 +15,7 @@
 
 struct client_rate;
 struct interception;
+struct logins;
 struct conf;
 struct conf_route;
 struct tls_set;
@@ -40,6 +41,7 @@ struct settings {
 	struct guard guard;            /* For destinations that clients choose. */
 	struct guard tunnel_guard;     /* For destinations of CONNECT. */
 	struct client_rate *client_rate;       /* One reference; NULL: there is no limit. */
+	struct logins *logins;         /* One reference; NULL: nobody is asked for a password. */
 	struct route_settings *routes; /* One for each of conf's routes, by number. */
 };
 

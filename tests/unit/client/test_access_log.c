@@ -78,6 +78,16 @@ static void masked(void)
 		{ "@ in a query", "http://h?a=b@c", "http://h?a=b@c" },
 		{ "an IPv6 host", "http://[::1]:80/@u", "http://[::1]:80/@u" },
 		{ "a host beyond ASCII", "http://b\xc3\xbc" "cher.example/@u", "http://b\xc3\xbc" "cher.example/@u" },
+		{ "client-auth: a token", "/a:b@/https://h/f", "/***@/https://h/f" },
+		{ "client-auth: a token before a URL with a password", "/a:b@/https://u:p@h/f", "/***@/https://***@h/f" },
+		{ "client-auth: a token before a query", "/a:b@/?url=https://u:p@h/", "/***@/?url=https://***@h/" },
+		{ "client-auth: escaped", "/a%3Ab%2Fc%40/f", "/***@/f" },
+		{ "client-auth: an @ in the password", "/a:b@c:d@/f", "/***@/f" },
+		{ "client-auth: nothing behind it", "/a:b@", "/***@" },
+		{ "client-auth: nothing but a query", "/a:b@?c", "/***@?c" },
+		{ "client-auth: in a URL, as of Referer", "http://h:80/a:b@/https://h/f", "http://h:80/***@/https://h/f" },
+		{ "client-auth: in a URL that has a password, too", "http://u:p@h/a:b@/f", "http://***@h/***@/f" },
+		{ "a slash in a password, and more of it", "http://u:p/q:r@/a", "http://***@/a" },
 		{ "nothing", "", "" },
 		{ "the sign alone", "@", "***@" },
 		{ "a scheme alone", "http://", "http://" },
@@ -168,6 +178,8 @@ static void tunnel_line(void)
 	UNIT_ROW(n == sizeof(want) - 1 && memcmp(buf, want, n) == 0, "%.*s", (int)n, buf);
 	e.kept = "no_feed";
 	CU_ASSERT_PTR_NOT_NULL(strstr((buf[access_log_text(buf, &e)] = '\0', buf), " malformed=0 kept=no_feed received=34 "));
+	e.user = "al \"ice";
+	CU_ASSERT_PTR_NOT_NULL(strstr((buf[access_log_text(buf, &e)] = '\0', buf), " id=c17.3 user=al\\x20\\x22ice route=-\n"));
 }
 
 static struct access_log_entry whole_entry(const struct object_report *r, const struct fetch_timing *timing, const struct cache_status *cache)
@@ -184,14 +196,14 @@ static void as_json(void)
 	static const char full[] =
 		"{\"time\":\"2026-11-21T03:04:05.006Z\",\"id\":\"c17.3\",\"traceparent\":\"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01\","
 		"\"client\":\"2001:db8::1\",\"client_port\":46192,\"method\":\"GET\",\"url\":\"/f?token=***&b=\\\"\",\"http\":\"1.1\",\"way\":\"route\","
-		"\"route\":\"news\",\"user_agent\":\"a \\\"b\\\"\\ufffd\xc3\xa9\\u000a\",\"status\":200,\"bytes_in\":34,\"bytes_out\":56,\"body_bytes\":12,"
+		"\"route\":\"news\",\"user\":\"al \\\"ice\",\"user_agent\":\"a \\\"b\\\"\\ufffd\xc3\xa9\\u000a\",\"status\":200,\"bytes_in\":34,\"bytes_out\":56,\"body_bytes\":12,"
 		"\"cache\":\"stale\",\"fwd_status\":304,\"ttl\":-7,\"stored\":true,\"collapsed\":true,\"cache_detail\":\"word\",\"kept\":\"304\",\"rule\":\"auto:2.1/decl\","
 		"\"charset\":\"utf-8\",\"was\":\"us-ascii\",\"reason\":null,\"repairs\":3,\"malformed\":4,\"origin_host\":\"feeds.test\",\"origin\":\"127.0.0.1:80\",\"retries\":2,"
 		"\"queue_ms\":0.000,\"dns_ms\":1.234,\"connect_ms\":12.000,\"tls_ms\":null,\"origin_ms\":0.009,\"failure\":\"connection_refused\","
 		"\"first_byte_ms\":1.001,\"total_ms\":1.002,\"end\":\"done\"}\n";
 	static const char empty[] =
 		"{\"time\":\"2026-11-21T03:04:05.006Z\",\"id\":\"c1.1\",\"traceparent\":null,\"client\":\"unknown\",\"client_port\":null,\"method\":null,\"url\":null,"
-		"\"http\":null,\"way\":\"none\",\"route\":null,\"user_agent\":null,\"status\":0,\"bytes_in\":0,\"bytes_out\":0,\"body_bytes\":0,\"cache\":null,"
+		"\"http\":null,\"way\":\"none\",\"route\":null,\"user\":null,\"user_agent\":null,\"status\":0,\"bytes_in\":0,\"bytes_out\":0,\"body_bytes\":0,\"cache\":null,"
 		"\"fwd_status\":null,\"ttl\":null,\"stored\":false,\"collapsed\":false,\"cache_detail\":null,\"kept\":null,\"rule\":null,\"charset\":null,\"was\":null,"
 		"\"reason\":null,\"repairs\":0,\"malformed\":0,\"origin_host\":null,\"origin\":null,\"retries\":0,\"queue_ms\":null,\"dns_ms\":null,\"connect_ms\":null,"
 		"\"tls_ms\":null,\"origin_ms\":null,\"failure\":null,\"first_byte_ms\":null,\"total_ms\":0.000,\"end\":\"dropped\"}\n";
@@ -205,6 +217,7 @@ static void as_json(void)
 	size_t n;
 
 	e.kept = "304";
+	e.user = "al \"ice";
 	n = access_log_json(buf, &e);
 	UNIT_ROW(n == sizeof full - 1 && !memcmp(buf, full, n), "%.*s", (int)n, buf);
 	n = access_log_json(buf, &none);
@@ -214,10 +227,10 @@ static void as_json(void)
 /* What Apache and nginx write, escaped as nginx does it. */
 static void as_combined(void)
 {
-	static const struct { const char *client, *method, *version; int status; const char *want; } cases[] = {
-		{ "[2001:db8::1]:46192", "GET", "1.1", 200,
-			"2001:db8::1 - - [21/Nov/2026:03:04:05 +0000] \"GET /f?token=***&b=\\x22 HTTP/1.1\" 200 12 \"http://***@h/?sig=***\" \"a \\x22b\\x22\\xe9\\xc3\\xa9\\x0a\"\n" },
-		{ "192.0.2.7:-", "", NULL, 0,
+	static const struct { const char *client, *user, *method, *version; int status; const char *want; } cases[] = {
+		{ "[2001:db8::1]:46192", "al \"ice", "GET", "1.1", 200,
+			"2001:db8::1 - al\\x20\\x22ice [21/Nov/2026:03:04:05 +0000] \"GET /f?token=***&b=\\x22 HTTP/1.1\" 200 12 \"http://***@h/?sig=***\" \"a \\x22b\\x22\\xe9\\xc3\\xa9\\x0a\"\n" },
+		{ "192.0.2.7:-", NULL, "", NULL, 0,
 			"192.0.2.7 - - [21/Nov/2026:03:04:05 +0000] \"-\" 000 12 \"http://***@h/?sig=***\" \"a \\x22b\\x22\\xe9\\xc3\\xa9\\x0a\"\n" },
 	};
 	char buf[ACCESS_LOG_LINE_MAX];
@@ -227,6 +240,7 @@ static void as_combined(void)
 		size_t n;
 
 		e.client = cases[i].client;
+		e.user = cases[i].user;
 		e.method = (struct slice){ cases[i].method, strlen(cases[i].method) };
 		e.version = cases[i].version;
 		e.status = cases[i].status;
@@ -254,6 +268,7 @@ static void longest_of(access_log_f *write, struct access_log_entry e, const cha
 	e.cache = &cache;
 	e.timing = &timing;
 	e.origin_host = text;
+	e.user = text;
 	e.first_byte_us = INT64_MAX;
 	e.traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
 	n = write(buf, &e);
@@ -269,7 +284,7 @@ static void longest(void)
 	char *text = malloc(len), buf[ACCESS_LOG_LINE_MAX], when[LOG_TIME_BYTES];
 	struct access_log_entry e = { .when = when, .client = "[ffff:ffff:ffff:ffff:ffff:ffff:255.255.255.255]:65535", .method = { text, len },
 		.target = { text, len }, .status = 999, .body_bytes = UINT64_MAX, .tunnel = true, .received_bytes = UINT64_MAX,
-		.report = &r, .duration_us = UINT64_MAX, .end = "dropped", .id = { UINT64_MAX, UINT64_MAX }, .route = text };
+		.report = &r, .duration_us = UINT64_MAX, .end = "dropped", .id = { UINT64_MAX, UINT64_MAX }, .route = text, .user = text };
 	size_t n;
 
 	log_write_time(when, INT64_C(253402300799999));

@@ -351,6 +351,40 @@ static bool may_enter(struct client c, enum client_state to)
 	return WIFEXITED(status);
 }
 
+#define USERS "test_client.users"
+#define GUARDED "--client-auth=" USERS
+#define WITH(field) "GET /r/1 HTTP/1.1\r\n" HOST field "\r\n"
+#define ALICE "Authorization: Basic YWxpY2U6b3BlbiBzZXNhbWU=\r\n"
+#define WRONG "Authorization: Basic YWxpY2U6b3BlbiBzZXNhbQ==\r\n"
+#define COMPARED "HEAD AUTH WAIT SEND IDLE "
+
+/* RFC 7617; what is remembered passes without being compared. */
+static void guarded(void)
+{
+	static const struct row rows[] = {
+		{ "client-auth: nothing shown", GUARDED, 0, ONCE "CLOSED ", { { SAYS, GET("1") }, { HEARS, "HTTP/1.1 401 " }, { COMES_TO, "IDLE" } } },
+		{ "client-auth: wrong, then right, then remembered", GUARDED, 2, "IDLE " COMPARED COMPARED AGAIN "CLOSED ", {
+			{ SAYS, WITH(WRONG) }, { HEARS, "HTTP/1.1 401 " }, { COMES_TO, "IDLE" }, { SAYS, WITH(ALICE) }, { ANSWERS, "one" },
+			{ HEARS, "\r\n\r\none" }, { COMES_TO, "IDLE" }, { SAYS, WITH(ALICE) }, { ANSWERS, "two" }, { HEARS, "\r\n\r\ntwo" } } },
+		{ "client-auth: pipelined", GUARDED, 2, "IDLE " COMPARED AGAIN COMPARED AGAIN "CLOSED ", {
+			{ SAYS, WITH(ALICE) GET("1") WITH(WRONG) WITH(ALICE) }, { ANSWERS, "one" }, { HEARS, "\r\n\r\none" },
+			{ HEARS, "HTTP/1.1 401 " }, { HEARS, "HTTP/1.1 401 " }, { ANSWERS, "two" }, { HEARS, "\r\n\r\ntwo" } } },
+		{ "client-auth: the far end says no more meanwhile", GUARDED, 1, "IDLE " COMPARED "CLOSED ", { { SAYS, WITH(ALICE) }, { SHUTS },
+			{ ANSWERS, "one" }, { HEARS, "\r\n\r\none" }, { IS_GONE } } },
+		{ "client-auth: a body that nobody may send", GUARDED, 0, "IDLE " COMPARED "LINGER CLOSED ", {
+			{ SAYS, POST(WRONG "Content-Length: 3\r\n") "one" }, { HEARS, "HTTP/1.1 401 " }, { HEARS, CLOSE }, { HAS_BEEN, "LINGER" } } },
+		{ "client-auth: a tunnel that nobody may have", GUARDED " --connect-allow=h", 0, REFUSED, { { SAYS, CONNECT("h:443") },
+			{ HEARS, "HTTP/1.1 407 " }, { HEARS, CLOSE }, { HAS_BEEN, "LINGER" } } },
+	};
+	FILE *users = fopen(USERS, "w");
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(users);
+	fputs("alice:$2b$04$abcdefghijklmnopqrstuu/LVz6MZlItEy42I2juLihZ66HnQx/cy\n", users);
+	fclose(users);
+	world_run(rows, COUNT(rows));
+	remove(USERS);
+}
+
 /* No state is followed by any but those that client.h tells, by client_enter()'s own table and in all rows before. */
 static void closed(void)
 {
@@ -359,7 +393,8 @@ static void closed(void)
 	for (size_t from = CL_IDLE; from <= CL_CLOSED; from++)
 		for (size_t to = CL_IDLE; to <= CL_CLOSED; to++) {
 			bool legal = strstr(world_follow[from], world_names[to]);
-			struct client c = { .state = from, .exchange = &some, .tunnel = to == CL_TUNNEL ? (struct tunnel *)&c : NULL };
+			struct client c = { .state = from, .exchange = &some, .tunnel = to == CL_TUNNEL ? (struct tunnel *)&c : NULL,
+				.login = to == CL_AUTH ? (struct login_waiter *)&c : NULL };
 
 			UNIT_ROW(may_enter(c, to) == legal, "%s to %s", world_names[from], world_names[to]);
 			UNIT_ROW(legal || !(world_walked[from] >> to & 1), "%s to %s was seen", world_names[from], world_names[to]);
@@ -379,6 +414,8 @@ static void combinations(void)
 		{ "an answer beside a tunnel", { .state = CL_CONNECT, .exchange = &some, .tunnel = (struct tunnel *)&c }, CL_WAIT },
 		{ "a tunnel while the connection is being opened",
 			{ .state = CL_CONNECT, .exchange = &some, .tunnel = (struct tunnel *)&c, .opening = (void *)&c }, CL_TUNNEL },
+		{ "a password that nobody compares", { .state = CL_HEAD, .exchange = &some }, CL_AUTH },
+		{ "an answer while a password is compared", { .state = CL_AUTH, .exchange = &some, .login = (void *)&c }, CL_WAIT },
 		{ "blocked, and closed", { .state = CL_SEND, .exchange = &some, .blocked = true }, CL_CLOSED },
 		{ "listed, and closed", { .state = CL_IDLE, .listed = true }, CL_CLOSED },
 	};
@@ -389,4 +426,4 @@ static void combinations(void)
 
 UNIT_SUITE(client, { "answered", answered }, { "refused", refused }, { "leaving", leaving }, { "cut", cut }, { "uploads", uploads },
 	{ "flushed", flushed }, { "connects", connects }, { "tunnels", tunnels }, { "going away", going_away }, { "given up", given_up },
-	{ "crowded", crowded }, { "closed", closed }, { "combinations", combinations })
+	{ "crowded", crowded }, { "guarded", guarded }, { "closed", closed }, { "combinations", combinations })

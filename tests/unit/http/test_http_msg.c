@@ -215,4 +215,29 @@ static void reset(void)
 	CU_ASSERT_PTR_NULL(m.fields);
 }
 
-UNIT_SUITE(http_msg, { "names", names }, { "near names", near_names }, { "trust 18: families", family_names }, { "hop by hop", hop_by_hop }, { "lists", lists }, { "slices", slices }, { "reset", reset })
+/* All fields of one id go, in whatever places; the others stay in their order. */
+static void dropped(void)
+{
+	static const enum header_id ids[] = { H_AUTHORIZATION, H_HOST, H_AUTHORIZATION, H_OTHER, H_COOKIE, H_AUTHORIZATION };
+	static const struct { const char *rule; enum header_id id; uint32_t left; enum header_id first; } rows[] = {
+		{ "several", H_AUTHORIZATION, 3, H_HOST },
+		{ "none", H_AUTHORIZATION, 3, H_HOST },
+		{ "the first", H_HOST, 2, H_OTHER },
+		{ "the last", H_COOKIE, 1, H_OTHER },
+	};
+	struct http_msg m = { .base = "" };
+
+	CU_ASSERT_EQUAL_FATAL(http_msg_init(&m, COUNT(ids)), 0);
+	for (size_t i = 0; i < COUNT(ids); i++) {
+		m.fields[i] = (struct http_field){ .id = (uint8_t)ids[i] };
+		http_msg_add(&m);
+	}
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		http_msg_drop(&m, rows[i].id);
+		UNIT_ROW(m.n_fields == rows[i].left && m.fields[0].id == rows[i].first, "%s", rows[i].rule);
+		UNIT_ROW(!http_msg_has(&m, rows[i].id) && !http_msg_count(&m, rows[i].id), "%s", rows[i].rule);
+	}
+	http_msg_free(&m);
+}
+
+UNIT_SUITE(http_msg, { "names", names }, { "near names", near_names }, { "trust 18: families", family_names }, { "hop by hop", hop_by_hop }, { "lists", lists }, { "slices", slices }, { "reset", reset }, { "dropped", dropped })

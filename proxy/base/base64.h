@@ -1,0 +1,10 @@
+/* Owns reading base64. Must not know: what it encodes. Source: RFC 4648 section 4. */
+#ifndef UTFEED_PROXY_BASE_BASE64_H
+#define UTFEED_PROXY_BASE_BASE64_H
+
+#include "proxy/base/slice.h"
+
+/* Returns the length; 0 where it is no base64, or does not fit. The signs of equality at its end may be left out. */
+size_t base64_read(struct slice, char *out, size_t cap);
+
+#endif

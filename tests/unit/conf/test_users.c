@@ -1,0 +1,96 @@
+/* Owns the cases of conf/conf_users.c. Must not know: how passwords are compared. Invariant: each row names its rule; no message has
+ * anything of a hash. */
+#include "conf/conf_internal.h"
+#include "tests/unit/unit.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define COUNT(rows) (sizeof(rows) / sizeof((rows)[0]))
+#define SALTED "abcdefghijklmnopqrstuu/LVz6MZlItEy42I2juLihZ66HnQx/cy"
+#define BCRYPT "$2b$04$" SALTED
+#define YESCRYPT "$y$j1T$abcdefgh$qzwqVcEWE0mPi.yJeqj8t1Kot7pInV7Cuz1vrjXf0r."
+#define DIGEST "abcdefgh$Xh.7.kL3HzhnviFlsn40n4gUrDaYioIIiDlHiWZorP18.1JsnixO1BkqKbso/o60j4iwJz6yRdVGlrUTIYtXT/"
+#define KIND "f:1: the hash of 'a' is of no kind that utfeed takes; allowed: bcrypt (htpasswd -B), yescrypt or SHA-512 (mkpasswd), Argon2id"
+#define FORM "is not NAME:HASH; htpasswd -nB NAME writes such a line"
+#define LONG "the hash of 'a' takes too long; allowed: a cost of 15 for bcrypt, 5000000 rounds for SHA-512, at most"
+
+static struct conf *parse(const char *text, size_t len)
+{
+	struct conf *conf = conf_new();
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(conf);
+	conf_users_parse(conf, "f", text, len);
+	return conf;
+}
+
+static void files(void)
+{
+	/* users: how many there are; want: the first error, NULL: none */
+	static const struct { const char *rule, *text; size_t users; const char *want; } rows[] = {
+		{ "bcrypt", "a:" BCRYPT "\n", 1, NULL },
+		{ "bcrypt as PHP and htpasswd call it", "a:$2y$04$" SALTED, 1, NULL },
+		{ "bcrypt as it was called at first", "a:$2a$05$CCCCCCCCCCCCCCCCCCCCC.E5YPO9kmyuRGyh0XouQYb4YMJKvyOeW", 1, NULL },
+		{ "yescrypt", "a:" YESCRYPT "\n", 1, NULL },
+		{ "SHA-512", "a:$6$" DIGEST "\n", 1, NULL },
+		{ "SHA-512 with rounds", "a:$6$rounds=1000$" DIGEST "\n", 1, NULL },
+#ifdef HAVE_ARGON2
+		{ "Argon2id", "a:$argon2id$v=19$m=64,t=1,p=1$YWJjZGVmZ2g$yrOQ2vkb1dt3XGGoF+q8LTqv0kmoOvub4JZXCDerOGg\n", 1, NULL },
+#endif
+		{ "several; blank lines and # say nothing", "# us\n\na:" BCRYPT "\n  \nb:" YESCRYPT "\n", 2, NULL },
+		{ "line ends of Windows", "a:" BCRYPT "\r\nb:" BCRYPT "\r\n", 2, NULL },
+		{ "a blank and UTF-8 in a name", "J\xc3\xb6 R.:" BCRYPT "\n", 1, NULL },
+		{ "nothing", "", 0, NULL },
+		{ "no colon: it may be a password", "a:" BCRYPT "\nopensesame\n", 1, "f:2: " FORM },
+		{ "no name", ":" BCRYPT "\n", 0, "f:1: " FORM },
+		{ "a zero byte", "a\0b:" BCRYPT "\n", 0, "f:1: " FORM },
+		{ "a control character in a name", "a\tb:" BCRYPT "\n", 1, "f:1: the name has a control character" },
+		{ "no hash", "a:\n", 1, KIND },
+		{ "a password in the place of its hash", "a:opensesame\n", 1, KIND },
+		{ "MD5, which htpasswd makes without -B", "a:$apr1$abcdefgh$abcdefghijklmnopqrstuv\n", 1, KIND },
+		{ "SHA-1", "a:{SHA}W6ph5Mm5Pz8GgiULbPgzG37mj9g=\n", 1, KIND },
+		{ "DES", "a:abJnggxhB/yWI\n", 1, KIND },
+		{ "a hash that was cut", "a:$2b$04$abcdefghijklmnopqrstuu/LVz6MZlItEy42I2juLihZ66HnQx/c\n", 1, KIND },
+		{ "more behind the hash", "a:" BCRYPT ":x\n", 1, KIND },
+		{ "a cost that takes days", "a:$2b$31$" SALTED "\n", 1, "f:1: " LONG },
+		{ "a cost that is none", "a:$2b$x4$" SALTED "\n", 1, "f:1: " LONG },
+		{ "rounds that take minutes", "a:$6$rounds=999999999$" DIGEST "\n", 1, "f:1: " LONG },
+		{ "a name twice", "a:" BCRYPT "\nb:" BCRYPT "\na:" YESCRYPT "\n", 3, "f:3: 'a' is in line 1 too; allowed: one line for each name" },
+	};
+
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		size_t len = strcmp(rows[i].rule, "a zero byte") ? strlen(rows[i].text) : sizeof "a\0b:" BCRYPT - 1;
+		struct conf *conf = parse(rows[i].text, len);
+		const char *got = conf->notes.count ? conf->notes.items[0].text : NULL;
+
+		UNIT_ROW(conf->users.count == rows[i].users, "%s: %zu", rows[i].rule, conf->users.count);
+		UNIT_ROW(rows[i].want ? got && !strcmp(got, rows[i].want) : !got, "%s: %s", rows[i].rule, got ? got : "no error");
+		conf_free(&conf);
+	}
+}
+
+static void found(void)
+{
+	static const char text[] = "bob:" BCRYPT "\nal:" BCRYPT "\nalice:" YESCRYPT "\nb\xc3\xb6:" BCRYPT "\n";
+	static const struct { const char *rule, *name; bool there; } rows[] = {
+		{ "the first", "al", true },
+		{ "one that begins with another", "alice", true },
+		{ "beyond ASCII", "b\xc3\xb6", true },
+		{ "the last", "bob", true },
+		{ "the beginning of one", "ali", false },
+		{ "another case", "Bob", false },
+		{ "before all", "a", false },
+		{ "behind all", "zoe", false },
+		{ "none", "", false },
+	};
+	struct conf *conf = parse(text, sizeof text - 1);
+
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		const struct conf_user *user = conf_user_find(&conf->users, rows[i].name, strlen(rows[i].name));
+
+		UNIT_ROW(rows[i].there ? user && !strcmp(user->name, rows[i].name) : !user, "%s", rows[i].rule);
+	}
+	conf_free(&conf);
+}
+
+UNIT_SUITE(users, { "files", files }, { "found", found })
