@@ -10,7 +10,7 @@
 #include "proxy/base/hash.h"
 #include "proxy/settings/client_rate.h"
 
-enum { LOGINS_WAYS = 8, LOGINS_SETS = 512, LOGINS_LOCKS = 32, LOGINS_QUEUE_MAX = 128 };
+enum { LOGINS_WAYS = 8, LOGINS_SETS = 512, LOGINS_LOCKS = 32, LOGINS_QUEUE_MAX = 64 };
 
 /* Twenty wrong guesses at once and two a minute; where the name is guessed at from many addresses, one in ten minutes.
  * The two have the same brim, so that one bucket serves both. */
