@@ -8,6 +8,8 @@
 
 /* In the working folder. */
 #define SECRET_FILE "test_conf.secret"
+#define USERS_FILE "test_conf.users"
+#define USERS "alice:$2b$04$abcdefghijklmnopqrstuu/LVz6MZlItEy42I2juLihZ66HnQx/cy\n"
 
 /* One value other than the default for each option, and how it is written back. */
 static const struct { const char *name, *text, *formatted; } values[] = {
@@ -18,6 +20,7 @@ static const struct { const char *name, *text, *formatted; } values[] = {
 	{ "tls-listen-key", "/etc/utfeed/key.pem", "/etc/utfeed/key.pem" },
 	{ "tls-listen-min", "1.3", "1.3" },
 	{ "client-allow", "10.0.0.0/8, fd00::/8 192.0.2.7", "10.0.0.0/8\nfd00::/8\n192.0.2.7/32\n" },
+	{ "client-auth", USERS_FILE, USERS_FILE },
 	{ "trusted-proxies", "10.0.0.1, fd00::/8", "10.0.0.1/32\nfd00::/8\n" },
 	{ "client-field", "Forwarded", "forwarded" },
 	{ "proxy-protocol", "on", "on" },
@@ -172,6 +175,7 @@ static void add_needed(struct conf *conf, const char *name)
 static void every_option(void)
 {
 	put_file(SECRET_FILE, SECRET "\n", sizeof(SECRET), 0600);
+	put_file(USERS_FILE, USERS, sizeof(USERS) - 1, 0600);
 	for (size_t i = 0; i < VALUES; i++) {
 		char flag[256], equals[256], variable[256], name[CONF_ENV_NAME_MAX], quoted[256] = "", file[512];
 		struct conf_error error = { "" };
@@ -200,6 +204,7 @@ static void every_option(void)
 		free(path);
 	}
 	unlink(SECRET_FILE);
+	unlink(USERS_FILE);
 }
 
 static void members(void)

@@ -43,6 +43,7 @@ static const struct { const char *option, *value, *more, *told; } of_each[] = {
 	{ "tls-listen", "unix:/run/u.sock", "--tls-listen-cert=/c", "socket /run/u.sock" },
 	{ "admin-listen", "unix:/run/u.sock", NULL, "socket /run/u.sock" },
 	{ "tls-listen-cert", "/c.pem", NULL, "read /c.pem" },
+	{ "client-auth", "test_paths.users", NULL, "read test_paths.users" },
 	{ "tls-listen-key", "/c.key", NULL, "read /c.key" },
 	{ "admin-tls-cert", "/c.pem", NULL, "read /c.pem" },
 	{ "admin-tls-key", "/c.key", NULL, "read /c.key" },
@@ -75,6 +76,7 @@ static void put(const char *name, const char *text)
 static void options(void)
 {
 	put("test_paths.secret", "http://h:1");
+	put("test_paths.users", "alice:$2b$04$abcdefghijklmnopqrstuu/LVz6MZlItEy42I2juLihZ66HnQx/cy\n");
 	for (size_t i = 0; i < OF_EACH; i++) {
 		char word[128], line[160];
 		const char *words[] = { "serve", word, of_each[i].more };
@@ -87,6 +89,7 @@ static void options(void)
 		UNIT_ROW(!status && strstr(told.text, line), "%s: %d %s", of_each[i].option, status, told.text);
 	}
 	unlink("test_paths.secret");
+	unlink("test_paths.users");
 }
 
 static void nothing_named(void)
