@@ -48,18 +48,18 @@ function say(text,    words, n, i, line) {
 	}
 	if (line != "") print line
 }
-# A list too long for a sentence, and a table of two columns, as they stand: four blanks, lines of at most 78
-function wrapped(first, indent, text,    words, n, i, line) {
+# A list too long for a sentence, and a table of two columns, as they stand: behind four blanks
+function wrapped(first, indent, text, most,    words, n, i, line) {
 	n = split(text, words, " ")
 	line = first
 	for (i = 1; i <= n; i++) {
-		if (length(line) + length(words[i]) > 77 && line != first) { print line; line = indent words[i] }
+		if (length(line) + length(words[i]) >= most && line != first) { print line; line = indent words[i] }
 		else line = line (line == first ? "" : " ") words[i]
 	}
 	print line
 }
-function listed(text) { print ".Bd -unfilled -compact"; wrapped("    ", "    ", text); print ".Ed" }
-function columns(name, text) { wrapped(sprintf("    %-17s ", name), sprintf("%22s", ""), text) }
+function listed(text) { print ".Bd -unfilled -compact"; wrapped("    ", "    ", text, 66); print ".Ed" }
+function columns(name, text) { wrapped(sprintf("    %-17s ", name), sprintf("%22s", ""), text, 78) }
 function sentence(text) { say(toupper(substr(text, 1, 1)) substr(text, 2) (text ~ /[.]$/ ? "" : ".")) }
 BEGIN { FS = "\t" }
 AWK
