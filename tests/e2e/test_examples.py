@@ -182,6 +182,8 @@ class ManualWorld(World):
         own = authority.issue("feeds", "DNS:feeds.example.org")
         shutil.copy(own.chain, folder / "cert.pem")
         shutil.copy(own.key, folder / "key.pem")
+        known = subprocess.run(["openssl", "passwd", "-6", "secret"], stdout=subprocess.PIPE, check=True).stdout.decode()
+        (folder / "users").write_text(f"reader:{known}")
         self.env |= {"PATH": f"{folder}:{os.environ['PATH']}", "HOME": str(folder), "CURL_CA_BUNDLE": authority.root.cert,
                      "UTFEED_TLS_CA_FILE": authority.root.cert, "UTFEED_HOSTS_FILE": str(folder / "hosts"),
                      "UTFEED_RESOLV_CONF": str(folder / "resolv.conf"), "UTFEED_ALLOW": "127.0.0.0/8:*"}
