@@ -22,13 +22,14 @@ static inline bool gateway_leads(const struct target *target)
 bool gateway_add_reached(struct text *, const struct request_context *, const struct request *);
 /* Appends the gateway's URL, without a slash at its end; nothing if it is not known. */
 void gateway_add_own(struct text *, const struct request_context *, const struct request *, const struct target *);
-/* Appends what the client's own URL had of name and password. It may stand in a head for this client alone: nothing
- * that is stored, nor a key, ever has it. */
+/* Appends the name and password of the client's own URL, unless gateway-url ends in some. They may stand in a head for
+ * this client alone, and never in what is stored, nor in a key. */
 static inline void gateway_add_token(struct text *t, const struct request *request)
 {
 	struct slice token = request_token(request);
 
-	text_add(t, token.at, token.len);
+	if (!t->len || t->bytes[t->len - 1] != '@')
+		text_add(t, token.at, token.len);
 }
 /* As gateway_add_own(); nothing if the URLs of answers do not lead there. */
 void gateway_add_url(struct text *, const struct request_context *, const struct request *, const struct target *);

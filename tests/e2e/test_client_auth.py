@@ -213,6 +213,24 @@ def test_redirects_keep_the_token(guarded, origin):
     assert len(origin.requests) == 1
 
 
+def test_a_gateway_url_with_a_token(guarded, origin):
+    """The operator's choice, for players: it stands in feeds, and in the place of the client's own in Location."""
+    origin.serve(lambda request: message("302 Found", "Location: /new", FRESH) if request.target == "/old" else
+                 message("200 OK", XML, FRESH, body=b"<rss><channel><item><enclosure url='https://h.test/1.mp3'/></item></channel></rss>"))
+    proxy = guarded(None, "--redirects", "0", "--cache", "on", "--rewrite", "enclosures", "--gateway-url", "http://nas.lan/bob:x@")
+    for target, fields in ((f"{ALICE}/{origin.url}", []), (f"/{origin.url}", [own()])):
+        assert proxy.get(target + "/old", *fields)["Location"] == f"http://nas.lan/bob:x@/{origin.url}/new"
+        assert b"'http://nas.lan/bob:x@/https://h.test/1.mp3'" in proxy.get(target + "/feed", *fields).body
+
+
+def test_a_rewritten_feed_has_no_token(guarded, origin):
+    origin.serve(lambda request: message("200 OK", XML, FRESH, body=b"<rss><channel><item><enclosure url='https://h.test/1.mp3'/></item></channel></rss>"))
+    proxy = guarded(None, "--cache", "on", "--rewrite", "enclosures")
+    for target, fields in ((f"{ALICE}/{origin.url}", []), (f"/{origin.url}", [own("bob")])):
+        assert b"'http://feeds.test/https://h.test/1.mp3'" in proxy.get(target + "/feed", *fields).body
+    assert len(origin.requests) == 1
+
+
 def test_a_told_move_keeps_the_token(guarded, origin):
     origin.serve(lambda request: message("301 Moved Permanently", "Location: /new", FRESH) if request.target == "/old" else FEED)
     proxy = guarded(None, "--cache", "on", "--moved", "tell", "--moved-after", "0")
