@@ -8,6 +8,7 @@ import hashlib
 import http.server
 import re
 import threading
+import urllib.parse
 
 import feeds
 
@@ -67,7 +68,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         return self.say(200, fields, content.data)
 
     def do_GET(self):
-        path = self.path.partition("?")[0]      # SimplePie 1.3 asks for "/feed.xml?"
+        path = urllib.parse.urlsplit(self.path).path      # SimplePie 1.3 asks for "/feed.xml?", utfeed behind a parent for "http://..."
         reader, way, rest = [*path.lstrip("/").split("/", 2), "", ""][:3]
         if rest.startswith("moved/"):
             return self.say(302, {"Location": f"/{reader}/{way}/{rest[len('moved/'):]}"})

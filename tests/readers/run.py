@@ -38,7 +38,8 @@ Result = collections.namedtuple("Result", "titles unchanged moved")
 
 
 class Ways:
-    """An origin, a utfeed in front of it, and the URLs that lead to the one through the other."""
+    """An origin, a utfeed in front of it, and the URLs that lead to the one through the other. Readers that refuse ports have another utfeed,
+    whose parent proxy is the origin: so their URLs have no port."""
 
     def __init__(self, folder):
         hosts = folder / "hosts"
@@ -46,18 +47,19 @@ class Ways:
         self.origin = origins.Origin()
         # gzip-min 0: whoever accepts gzip gets it, short as the demonstration's feeds are
         self.utfeed = proxies.Utfeed("--hosts-file", str(hosts), "--gzip-min", "0")
-        self.proxy = {"host": "127.0.0.1", "port": self.utfeed.port, "proxy": f"http://127.0.0.1:{self.utfeed.port}"}
+        self.portless = proxies.Utfeed("--http-proxy", f"http://127.0.0.1:{self.origin.server_address[1]}")
 
-    def url(self, way, name, rest):
+    def url(self, way, name, rest, portless=False):
         port = self.origin.server_address[1]
-        by_name = f"http://{HOST}:{port}/{name}/{way}/{rest}"
+        by_name = f"http://{HOST}{'' if portless else f':{port}'}/{name}/{way}/{rest}"
         return {"direct": f"http://127.0.0.1:{port}/{name}/{way}/{rest}",
-                "gateway": f"{self.proxy['proxy']}/{by_name}",
+                "gateway": f"http://127.0.0.1:{self.utfeed.port}/{by_name}",
                 "http_proxy": by_name}[way]
 
-    def telling(self, way, told):
+    def telling(self, way, told, portless=False):
         """What stands before a command to tell it of the proxy."""
-        return [part.format(**self.proxy) for part in told] if way == "http_proxy" else []
+        port = (self.portless if portless else self.utfeed).port
+        return [part.format(host="127.0.0.1", port=port, proxy=f"http://127.0.0.1:{port}") for part in told] if way == "http_proxy" else []
 
     def statuses(self, way, name):
         """(path, status) of every answer to name so far, oldest first, as utfeed wrote them down."""
@@ -76,6 +78,7 @@ class Ways:
 
     def close(self):
         self.utfeed.stop()
+        self.portless.stop()
         self.origin.close()
 
 
@@ -119,7 +122,7 @@ class Reading:
 
     def poll(self, folder, urls):
         """(URL, title) of what one run of the reader, or one a feed, has read."""
-        telling, reader, pairs = self.ways.telling(self.way, self.reader.proxy or []), self.reader, []
+        telling, reader, pairs = self.ways.telling(self.way, self.reader.proxy or [], self.reader.portless), self.reader, []
         for group in [[url] for url in urls] if "{url}" in reader.command else [urls]:
             words = [word.replace("{adapters}", str(HERE / "adapters")).replace("{url}", group[0]) for word in reader.command]
             command = [part for word in words for part in (group if word == "{urls}" else [word])]
@@ -136,7 +139,7 @@ class Reading:
         folder = self.folder / f"{self.name}.{self.way}.{what}"
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
-        urls = {feed: self.ways.url(self.way, f"{self.name}-{what}", before + feed) for feed in FEEDS}
+        urls = {feed: self.ways.url(self.way, f"{self.name}-{what}", before + feed, self.reader.portless) for feed in FEEDS}
         if self.reader.prepare:
             self.reader.prepare(folder, list(urls.values()))
         return folder, urls
@@ -251,10 +254,16 @@ def print_transfers(done):
     return sum(not right for ways in done.values() for right in ways.values())
 
 
+def ways_of(reader):
+    if reader.portless:
+        return ("http_proxy",)
+    return WAYS if reader.proxy else tuple(way for way in WAYS if way != "http_proxy")
+
+
 def try_all(ways, readers, transfers, folder, around, pool):
     """({reader: {way: Result}}, {transfer: {way: right}}): side by side, each with files and URLs of its own."""
     readings = {(reader, way): pool.submit(Reading(ways, reader, way, folder, around).result)
-                for reader in readers for way in WAYS if reader.proxy or way != "http_proxy"}
+                for reader in readers for way in ways_of(reader)}
     transferring = {(row, way): pool.submit(transfer, ways, number, row, way, folder, around)
                     for number, row in enumerate(transfers) for way in THROUGH}
     results, done = collections.defaultdict(dict), collections.defaultdict(dict)

@@ -14,7 +14,7 @@ Transfer = collections.namedtuple("Transfer", "name script")
 
 @dataclasses.dataclass(eq=False)
 class Reader:
-    """polls: the poll that has to end in 304s, 0: it never asks conditionally. faults: {(way, "titles", "unchanged" or "moved"): why the
+    """polls: the poll that has to end in 304s, 0: it never asks conditionally. portless: it refuses ports, and loopback. faults: {(way, "titles", "unchanged" or "moved"): why the
     reader, not utfeed, is wrong there}."""
     name: str
     package: str
@@ -23,6 +23,7 @@ class Reader:
     proxy: object
     polls: int
     redirects: bool
+    portless: bool
     prepare: object
     probe: object
     faults: dict
@@ -51,9 +52,10 @@ def whole(_, said):
     return [(None, said)]
 
 
-def reader(name, package, command, titles=lines, proxy=BY_VARIABLE, polls=0, redirects=True, prepare=None, probe=None, faults=None):
-    return Reader(name, package, command.split(), titles, proxy, polls, redirects, prepare, probe.split() if isinstance(probe, str) else probe,
-                  faults or {})
+def reader(name, package, command, titles=lines, proxy=BY_VARIABLE, polls=0, redirects=True, portless=False, prepare=None, probe=None,
+           faults=None):
+    return Reader(name, package, command.split(), titles, proxy, polls, redirects, portless, prepare,
+                  probe.split() if isinstance(probe, str) else probe, faults or {})
 
 
 READERS = [
@@ -62,6 +64,9 @@ READERS = [
            prepare=programs.prepare_newsboat, probe="newsboat --version"),
     reader("rss2email", "rss2email", "r2e -c config -d data.json run", programs.rss2email, polls=2,
            prepare=programs.prepare_rss2email, probe="r2e --version"),
+    reader("Thunderbird", "thunderbird", "/usr/bin/python3 -B {adapters}/thunderbird.py", programs.thunderbird,
+           prepare=programs.prepare_thunderbird),
+    reader("Tiny Tiny RSS", "tt-rss, postgresql, php-pgsql, php-curl", "/usr/bin/python3 -B {adapters}/tt-rss.py {urls}", portless=True),
     # Its curl has --max-redirs 0
     reader("sfeed", "sfeed", "sfeed_update ./sfeedrc", programs.sfeed, redirects=False,
            prepare=programs.prepare_sfeed, probe="which sfeed_update"),
