@@ -89,21 +89,44 @@ static bool parse_bits(const char *text, size_t len, unsigned max, unsigned *bit
 	return *bits <= max;
 }
 
-bool cidr_parse(const char *text, size_t len, struct cidr *cidr)
+/* Reads an address and a prefix length. *masked: the address without the bits behind the prefix. */
+static bool cidr_split(const char *text, size_t len, struct cidr *cidr, struct ip *masked)
 {
 	const char *slash = memchr(text, '/', len);
 	size_t address = slash ? (size_t)(slash - text) : len;
-	struct ip masked = { 0 };
 
 	if (!cidr_read_address(text, address, &cidr->ip))
 		return false;
 	cidr->bits = cidr->ip.ipv6 ? IPV6_BITS : IPV4_BITS;
 	if (slash && !parse_bits(slash + 1, len - address - 1, cidr->bits, &cidr->bits))
 		return false;
-	memcpy(masked.bytes, cidr->ip.bytes, cidr->bits / 8);
+	*masked = (struct ip){ .ipv6 = cidr->ip.ipv6 };
+	memcpy(masked->bytes, cidr->ip.bytes, cidr->bits / 8);
 	if (cidr->bits % 8)
-		masked.bytes[cidr->bits / 8] = cidr->ip.bytes[cidr->bits / 8] & (uint8_t)(0xff << (8 - cidr->bits % 8));
-	if (memcmp(masked.bytes, cidr->ip.bytes, sizeof(masked.bytes)) != 0)
+		masked->bytes[cidr->bits / 8] =
+		    cidr->ip.bytes[cidr->bits / 8] & (uint8_t)(0xff << (8 - cidr->bits % 8));
+	return true;
+}
+
+bool cidr_round(const char *text, size_t len, char block[CIDR_TEXT_MAX])
+{
+	char address[INET6_ADDRSTRLEN];
+	struct cidr cidr;
+	struct ip masked;
+
+	if (!cidr_split(text, len, &cidr, &masked))
+		return false;
+	inet_ntop(masked.ipv6 ? AF_INET6 : AF_INET, masked.bytes, address, sizeof(address));
+	snprintf(block, CIDR_TEXT_MAX, "%s/%u", address, cidr.bits);
+	return true;
+}
+
+bool cidr_parse(const char *text, size_t len, struct cidr *cidr)
+{
+	struct ip masked;
+
+	if (!cidr_split(text, len, cidr, &masked) ||
+	    memcmp(masked.bytes, cidr->ip.bytes, sizeof(masked.bytes)) != 0)
 		return false;
 	if (cidr->ip.ipv6 && cidr->bits >= MAPPED_BITS) {
 		cidr_unmap(&cidr->ip);

@@ -35,6 +35,9 @@ struct ip ip_client(const struct ip *);
 
 /* Reads "192.0.2.0/24", "2001:db8::/32", or one address. False: it is not a block, or has bits behind its prefix. */
 bool cidr_parse(const char *text, size_t len, struct cidr *);
+/* Whether the text would be a block if no bits were set behind its prefix; then writes that block. */
+enum { CIDR_TEXT_MAX = 64 };
+bool cidr_round(const char *text, size_t len, char block[CIDR_TEXT_MAX]);
 void cidr_print(FILE *, const struct cidr *);
 bool cidr_contains(const struct cidr *, const struct ip *);
 bool ip_is_loopback(const struct ip *);

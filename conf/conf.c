@@ -61,8 +61,8 @@ static int settle_ways_in(const struct conf *conf, struct conf_error *error)
 	if (conf->gateway || conf->forward || conf->routes.count || conf->connect_allow.count)
 		return 0;
 	return conf_fail(error,
-	    "%s: gateway and forward are off and there is no route, so that nothing can be asked for; allowed: one of "
-	    "them, or connect-allow",
+	    "%s: gateway and forward are off and there is no route, so that nothing can be asked for; write one of "
+	    "gateway = on, forward = on, a route and connect-allow",
 	    conf_place(conf, NULL, "gateway").text);
 }
 
@@ -160,5 +160,6 @@ int conf_load(struct conf *conf, int argc, char *const *argv, char *const *envp,
 	conf_users_warn(conf);
 	conf_own_warn(conf);
 	conf_cors_warn(conf);
+	conf_idle_warn(conf);
 	return 0;
 }

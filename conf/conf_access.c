@@ -9,18 +9,30 @@
 #include <string.h>
 #include <strings.h>
 
-#define BLOCKS "allowed: address blocks such as 192.0.2.0/24, 2001:db8::/32, 192.0.2.7"
+#define BLOCKS "write address blocks such as 192.0.2.0/24, 2001:db8::/32, 192.0.2.7"
 #define DESTINATIONS \
-	"allowed: with commas between, example.org (the host), .example.org (and all below it), 192.0.2.0/24, " \
+	"write, with commas between, example.org (the host), .example.org (and all below it), 192.0.2.0/24, " \
 	"2001:db8::/32 or *, each with :PORT or :* behind it (IPv6: [2001:db8::/32]:PORT)"
 #define HOSTS \
-	"allowed: with commas between, example.org (and all below it), 192.0.2.0/24, 2001:db8::/32 or *, each with " \
+	"write, with commas between, example.org (and all below it), 192.0.2.0/24, 2001:db8::/32 or *, each with " \
 	":PORT behind it for that port alone"
 
 #define SITES \
-	"allowed: with commas between, example.org, .example.org (and all below it), 192.0.2.0/24, 2001:db8::/32 or *"
+	"write, with commas between and without ports, example.org, .example.org (and all below it), 192.0.2.0/24, " \
+	"2001:db8::/32 or *"
 
 static const char blanks[] = ", \t";
+
+/* A block whose address has bits set behind the prefix is named as it may be meant. */
+static int blocks_fail(const char *text, size_t len, struct conf_error *error)
+{
+	struct conf_shown shown = conf_shown(text, len);
+	char block[CIDR_TEXT_MAX];
+
+	if (cidr_round(text, len, block))
+		return conf_fail(error, "'%.64s' has bits set behind its prefix; write %s", shown.text, block);
+	return conf_fail(error, "'%.64s' is not an address block; " BLOCKS, shown.text);
+}
 
 int conf_cidr_list_set(const struct conf_row *row, void *member, const struct conf_value *value,
     struct conf_error *error)
@@ -36,9 +48,7 @@ int conf_cidr_list_set(const struct conf_row *row, void *member, const struct co
 		size_t len = strcspn(at, blanks);
 		struct cidr cidr, *grown;
 		if (!cidr_parse(at, len, &cidr))
-			return conf_fail(error,
-			    "'%.64s' is no address block, or has bits set behind its prefix; " BLOCKS,
-			    conf_shown(at, len).text);
+			return blocks_fail(at, len, error);
 		grown = reallocarray(list->items, list->count + 1, sizeof(*grown));
 		if (!grown)
 			return conf_fail_memory(error);
@@ -152,7 +162,8 @@ static int append_destination(struct conf_destination_list *list, const char *te
 	d = &list->items[list->count];
 	if (!read(text, d)) {
 		free(d->host);
-		return conf_fail(error, "'%.64s' is no destination; %s", SHOWN(text), allowed);
+		return conf_fail(error, "'%.64s' is %s; %s", SHOWN(text),
+			strstr(text, "://") ? "a URL, and only its host counts here" : "not a destination", allowed);
 	}
 	if ((d->kind == DESTINATION_HOST || d->kind == DESTINATION_BELOW) && !d->host)
 		return conf_fail_memory(error);
@@ -286,7 +297,8 @@ int conf_access_settle(const struct conf *conf, struct conf_error *error)
 {
 	if (conf->proxy_protocol && !conf->trusted_proxies.count)
 		return conf_fail(error,
-		    "%s: trusted-proxies does not say whose connections begin with such a header",
+		    "%s: no trusted-proxies says whose connections begin with such a header; write for example "
+		    "trusted-proxies = 10.0.0.1",
 		    conf_place(conf, NULL, "proxy-protocol").text);
 	if (conf->sources[CONF_OPTION_admin_allow].level == CONF_LEVEL_DEFAULT &&
 	    settle_listeners(conf, "admin-listen", &conf->admin_listen, "admin-allow", &conf->admin_allow, error) != 0)

@@ -33,6 +33,7 @@ struct args {
 	const struct word *word;    /* the last step has found this or row */
 	const struct conf_row *row;
 	const char *value;
+	const char *before;         /* the name of the flag before that; NULL: there is none */
 };
 
 static const struct word *find_word(const char *name, size_t len)
@@ -43,19 +44,41 @@ static const struct word *find_word(const char *name, size_t len)
 	return NULL;
 }
 
-/* The message names a flag, never a value: a word without "-" is not shown, since it may be the value of a flag with a
- * blank too many. */
-static int fail_unknown(const struct args *args, struct conf_error *error)
+static bool args_is_name(const char *name, size_t len)
+{
+	return find_word(name, len) || conf_option_find(name, len);
+}
+
+/* A word without dashes. It is not shown, since it may be the value of a flag with a blank too many. */
+static int fail_word_alone(const struct args *args, struct conf_error *error)
 {
 	const char *text = args->argv[args->at];
 	size_t len = strcspn(text, "=");
-	struct conf_near near = { .text = text + 2, .len = len - 2 };
 
-	if (text[0] != '-')
-		return conf_fail(error, "argument %d is not an option; utfeed serve --help lists them", args->at);
-	if (text[1] != '-' && len > 2)
-		len = 2;               /* a letter with its value behind it */
-	if (text[1] == '-') {
+	if (args_is_name(text, len))
+		return conf_fail(error, "argument %d lacks its dashes; write --%.*s", args->at, (int)len, text);
+	return conf_fail(error,
+	    "argument %d%s%s%s is neither an option nor the value of one; write --NAME VALUE, with quotes around a "
+	    "value with blanks, or -c FILE for a configuration file",
+	    args->at, args->before ? ", behind --" : "", args->before ? args->before : "",
+	    args->before ? " and its value," : "");
+}
+
+/* The message names a flag, never a value. */
+static int fail_unknown(const struct args *args, struct conf_error *error)
+{
+	const char *text = args->argv[args->at];
+	size_t dashes = strspn(text, "-"), len = strcspn(text, "=");
+	struct conf_near near = { .text = text + dashes, .len = len - dashes };
+
+	if (!dashes)
+		return fail_word_alone(args, error);
+	if (dashes == 1 && args_is_name(near.text, near.len))
+		return conf_fail(error, "%s has one dash; write -%.*s", conf_shown_name(text, len).text, (int)len,
+			text);
+	if (dashes == 1 && !conf_near_foreign(&near))
+		len = len < 2 ? len : 2;       /* a letter with its value behind it */
+	if (dashes > 1) {
 		conf_near_rows(&near, conf_options, CONF_OPTION_COUNT);
 		for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
 			conf_near_try(&near, words[i].name);
@@ -64,12 +87,21 @@ static int fail_unknown(const struct args *args, struct conf_error *error)
 	    conf_near_hint(&near, "--").text);
 }
 
+static const struct word *find_letter(const char *text)
+{
+	for (size_t i = 0; text[1] && i < sizeof(words) / sizeof(words[0]); i++)
+		if (words[i].letter == text[1] && !(text[2] && args_is_name(text + 1, strcspn(text + 1, "="))))
+			return &words[i];
+	return NULL;
+}
+
 /* Takes one flag and its value: -cFILE, -c FILE, --name=VALUE, --name VALUE. */
 static int split(struct args *args, struct conf_error *error)
 {
 	const char *text = args->argv[args->at];
 	bool takes;
 
+	args->before = args->row ? args->row->name : args->word ? args->word->name : NULL;
 	args->word = NULL;
 	args->row = NULL;
 	args->value = NULL;
@@ -79,20 +111,18 @@ static int split(struct args *args, struct conf_error *error)
 		args->word = find_word(text + 2, len);
 		args->row = conf_option_find(text + 2, len);
 	} else if (text[0] == '-') {
-		for (size_t i = 0; text[1] && i < sizeof(words) / sizeof(words[0]); i++)
-			if (words[i].letter == text[1])
-				args->word = &words[i];
+		args->word = find_letter(text);
 		args->value = text[1] && text[2] ? text + 2 : NULL;
 	}
 	if (!args->word && !args->row)
 		return fail_unknown(args, error);
 	takes = args->row || args->word->placeholder;
 	if (!takes && args->value)
-		return conf_fail(error, "--%s: takes no value", args->word->name);
+		return conf_fail(error, "--%s: takes no value; write --%s alone", args->word->name, args->word->name);
 	if (takes && !args->value && args->at + 1 < args->argc)
 		args->value = args->argv[++args->at];
 	if (takes && !args->value)
-		return conf_fail(error, "%.200s: has no value; allowed: %s", text,
+		return conf_fail(error, "%.200s: has no value; write %.200s %s", text, text,
 			args->row ? conf_types[args->row->type].placeholder : args->word->placeholder);
 	args->at++;
 	return 0;
@@ -100,7 +130,7 @@ static int split(struct args *args, struct conf_error *error)
 
 int conf_args_first(struct conf *conf, int argc, char *const *argv, struct conf_error *error)
 {
-	struct args args = { argc, 1, argv, NULL, NULL, NULL };
+	struct args args = { .argc = argc, .at = 1, .argv = argv };
 
 	while (args.at < argc) {
 		char **text;
@@ -120,13 +150,13 @@ int conf_args_first(struct conf *conf, int argc, char *const *argv, struct conf_
 			return conf_fail_memory(error);
 	}
 	if (conf->against && conf->action != CONF_CHECK_CONFIG)
-		return conf_fail(error, "--against: needs --check-config");
+		return conf_fail(error, "--against: counts only beside --check-config; write that too");
 	return 0;
 }
 
 void conf_args_apply(struct conf *conf, int argc, char *const *argv)
 {
-	struct args args = { argc, 1, argv, NULL, NULL, NULL };
+	struct args args = { .argc = argc, .at = 1, .argv = argv };
 	struct conf_error error;
 
 	while (args.at < argc && split(&args, &error) == 0) {

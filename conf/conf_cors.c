@@ -10,7 +10,7 @@
 enum { CORS_ORIGIN_MAX = 255 };
 
 #define CORS_ALLOWED \
-	"; allowed: https://host or https://host:port, up to " CONF_LIMIT(CONF_ORIGINS_MAX) " with commas between, or *"
+	"; write https://host or https://host:port, up to " CONF_LIMIT(CONF_ORIGINS_MAX) " with commas between, or *"
 
 /* The blocks of private networks: RFC 1918, RFC 6598, RFC 3927, RFC 4193, RFC 4291 section 2.5.6. */
 static const char *const private_blocks[] = { "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10",
@@ -112,7 +112,7 @@ int conf_cors_settle(const struct conf *conf, struct conf_error *error)
 			struct conf_place cors = conf_place(conf, &conf->by_url, "cors-allow");
 
 			return conf_fail(error, "%s: with * every web page could read the private addresses that allow "
-			    "opens (%.200s); allowed: the origins of the pages, or an allow without private addresses",
+			    "opens (%.200s); write the origins of the pages, or an allow without private addresses",
 			    cors.text, conf_place(conf, NULL, "allow").text);
 		}
 	return 0;

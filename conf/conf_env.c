@@ -59,6 +59,7 @@ int conf_env_first(struct conf *conf, char *const *envp, struct conf_error *erro
 {
 	const char *file = env_find(envp, config);
 
+	conf->inherits = env_find(envp, "LISTEN_FDS");
 	if (!file)
 		return 0;
 	free(conf->file);
@@ -101,6 +102,7 @@ static void warn_of_stranger(struct conf *conf, const char *variable)
 	size_t len = strspn(variable, characters);
 	struct conf_near near = { .text = variable + sizeof(prefix) - 1, .len = len - (sizeof(prefix) - 1) };
 	char name[CONF_ENV_NAME_MAX];
+	const char *advice;
 
 	if (variable[len] != '=' || !variable[len + 1] || len >= CONF_ENV_NAME_MAX || is_own(variable, len) ||
 	    is_of_kubernetes(variable, len))
@@ -108,8 +110,12 @@ static void warn_of_stranger(struct conf *conf, const char *variable)
 	conf_near_rows(&near, conf_options, CONF_OPTION_COUNT);
 	if (near.name)
 		conf_env_name(conf_option_row(near.name), name);
-	conf_warn(conf, "%.*s is no option's variable%s%s%s", (int)len, variable, near.name ? "; did you mean " : "",
-	    near.name ? name : "", near.name ? "?" : " and is ignored");
+	if ((advice = conf_near_foreign(&near)))
+		conf_warn(conf, "%.*s is not the variable of an option; %s", (int)len, variable, advice);
+	else
+		conf_warn(conf, "%.*s is not the variable of an option%s%s%s", (int)len, variable,
+		    near.name ? "; did you mean " : "", near.name ? name : "",
+		    near.name ? "?" : "; leave it out, or see utfeed serve --help");
 }
 
 static void apply_rows(struct conf *conf, const struct conf_row *rows, size_t count, char *const *envp)

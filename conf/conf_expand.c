@@ -8,7 +8,7 @@
 
 enum { EXPANDED_MAX_BYTES = 64 << 10 };
 
-#define FORMS "allowed: ${NAME}, ${NAME:-TEXT}, or $$ for a dollar"
+#define FORMS "write ${NAME}, ${NAME:-TEXT}, or $$ for a dollar"
 
 /* ${NAME} or ${NAME:-TEXT} in its parts; they point into the value. */
 struct variable {
@@ -59,7 +59,8 @@ static int write_reference(FILE *out, const struct variable *ref, char *const *e
 	else if (ref->otherwise)
 		fwrite(ref->otherwise, 1, ref->otherwise_len, out);
 	else
-		return conf_fail(error, "the variable %.*s is not set, or empty; " FORMS,
+		return conf_fail(error,
+		    "the variable %.*s is not set, or empty; set it, or write ${NAME:-TEXT} for a default",
 		    ref->name_len < 64 ? (int)ref->name_len : 64, ref->name);
 	return 0;
 }
@@ -75,7 +76,7 @@ static int write_expanded(FILE *out, const char *text, char *const *envp, struct
 		if (*text == '$' && text[1] == '{') {
 			text = read_reference(text + 2, &ref);
 			if (!text)
-				return conf_fail(error, "what stands behind ${ is no variable; " FORMS);
+				return conf_fail(error, "what stands behind ${ is not a variable; " FORMS);
 			if (write_reference(out, &ref, envp, error) != 0)
 				return -1;
 		} else if (*text) {
@@ -83,7 +84,8 @@ static int write_expanded(FILE *out, const char *text, char *const *envp, struct
 			text += text[1] == '$' ? 2 : 1;
 		}
 		if (ftell(out) > EXPANDED_MAX_BYTES)
-			return conf_fail(error, "is longer than %d bytes with its variables", EXPANDED_MAX_BYTES);
+			return conf_fail(error, "is longer than %d bytes with its variables; write less",
+				EXPANDED_MAX_BYTES);
 	}
 	return 0;
 }

@@ -60,9 +60,9 @@ static int file_unquote(char *text, struct conf_error *error)
 	const char *behind = text + len + strspn(text + len, " \t");
 
 	if (len == 0)
-		return conf_fail(error, "a quoted value has no closing quote");
+		return conf_fail(error, CONF_NO_QUOTE);
 	if (*behind && *behind != '#')
-		return conf_fail(error, "text after a closing quote; allowed: a # comment");
+		return conf_fail(error, CONF_BEHIND_QUOTE "; write \\\" for a quote within, or # before a comment");
 	conf_unquote(text);
 	return 0;
 }
@@ -117,7 +117,7 @@ static int read_section(struct conf_reader *reader, char *line)
 		return 0;
 	close = line + strlen(line) - 1;
 	if (strncmp(line, word, sizeof(word) - 1) != 0 || !strchr(" \t", line[sizeof(word) - 1]) || *close != ']') {
-		conf_fail(reader->error, "not a section; allowed: [route PATTERN], [gateway]");
+		conf_fail(reader->error, "not a section; write [route PATTERN] or [gateway]");
 		return fail_here(reader);
 	}
 	*close = '\0';
@@ -132,17 +132,17 @@ static int read_section(struct conf_reader *reader, char *line)
 /* The name is not one of this part's options. */
 static int fail_name(const struct conf_reader *reader, const char *name, bool global, bool of_route)
 {
-	struct conf_near near = { .text = name, .len = strlen(name) };
+	struct conf_near near = { .text = name, .len = strlen(name), .of_route = reader->part != PART_GLOBAL };
 
-	if (reader->part != PART_GLOBAL)
+	if (near.of_route)
 		conf_near_rows(&near, conf_route_options, CONF_ROUTE_OPTION_COUNT);
 	else
 		conf_near_rows(&near, conf_options, CONF_OPTION_COUNT);
 	if (global)
-		conf_fail(reader->error, "%s: not an option of %s; allowed: above the first section", name,
+		conf_fail(reader->error, "%s: is not an option of %s; write it above the first section", name,
 		    reader->part == PART_GATEWAY ? "the gateway" : "a route");
 	else if (of_route)
-		conf_fail(reader->error, "%s: an option of a route; allowed: below a [route PATTERN]", name);
+		conf_fail(reader->error, "%s: is an option of a route; write it below a [route PATTERN]", name);
 	else
 		conf_fail(reader->error, "%s is not an option; %s", conf_shown_name(name, near.len).text,
 		    conf_near_hint(&near, "").text);
@@ -187,11 +187,14 @@ static int include_refused(const struct conf_reader *reader, const char *path)
 	for (const struct conf_reader *at = reader; at->outer; at = at->outer)
 		depth++;
 	if (is_read_already(reader, path))
-		return conf_fail(reader->error, "include: %.200s includes itself", path);
+		return conf_fail(reader->error, "include: %.200s includes itself; leave this line out", path);
 	if (depth >= INCLUDE_DEPTH_MAX)
-		return conf_fail(reader->error, "include: more than %d files include each other", INCLUDE_DEPTH_MAX);
+		return conf_fail(reader->error,
+		    "include: more than %d files include each other; include them from one file",
+		    INCLUDE_DEPTH_MAX);
 	if (++*reader->files > INCLUDE_FILES_MAX)
-		return conf_fail(reader->error, "include: more than %d files", INCLUDE_FILES_MAX);
+		return conf_fail(reader->error, "include: more than %d files; write fewer, larger ones",
+			INCLUDE_FILES_MAX);
 	return 0;
 }
 
@@ -206,7 +209,9 @@ static int include_file(const struct conf_reader *reader, const char *path)
 	    conf_paths_add(&reader->conf->included, strdup(path), reader->error) != 0)
 		return -1;
 	if (!(text = conf_read(path, CONF_FILE_MAX_BYTES, NULL, &len)))
-		return conf_fail(reader->error, "include: %.200s: %s", path, strerror(errno));
+		return conf_fail(reader->error,
+		    "include: %.200s: %s; write the name of a file that utfeed may read, of a folder, or FOLDER/*.conf",
+		    path, strerror(errno));
 	inner.file = path;
 	inner.outer = reader;
 	read_text(&inner, text, len);
@@ -241,6 +246,21 @@ static char *include_text(char *line)
 	return *text == '=' ? text + 1 : text;
 }
 
+/* A line without "=". Other programs write NAME VALUE or NAME: VALUE. */
+static int fail_line(const struct conf_reader *reader, const char *line)
+{
+	size_t len = strcspn(line, " \t:;");
+	char name[CONF_ENV_NAME_MAX];
+
+	snprintf(name, sizeof(name), "%.*s", (int)(len < sizeof(name) ? len : sizeof(name) - 1), line);
+	if (conf_option_find(name, strlen(name)) || conf_route_row(name))
+		conf_fail(reader->error, "%s: has no = behind its name; write %s = VALUE", name, name);
+	else
+		conf_fail(reader->error, "not a line that utfeed knows; write NAME = VALUE, [route PATTERN], "
+		    "[gateway], include = FILE or a # comment");
+	return fail_here(reader);
+}
+
 static int read_line(struct conf_reader *reader, char *line)
 {
 	char *equals, *text;
@@ -256,10 +276,8 @@ static int read_line(struct conf_reader *reader, char *line)
 	if ((text = include_text(line)))
 		return include(reader, text);
 	equals = strchr(line, '=');
-	if (!equals) {
-		conf_fail(reader->error, "not a line NAME = VALUE");
-		return fail_here(reader);
-	}
+	if (!equals)
+		return fail_line(reader, line);
 	*equals = '\0';
 	line = file_trim(line);
 	if (!(text = file_value(reader, equals + 1))) {
@@ -278,7 +296,7 @@ static int read_bytes(struct conf_reader *reader, const char *text, size_t len)
 	int status;
 
 	if (memchr(text, '\0', len)) {
-		conf_fail(reader->error, "a zero byte; allowed: text");
+		conf_fail(reader->error, "a zero byte; write text");
 		return fail_here(reader);
 	}
 	/* The text is not terminated, so strndup() cannot copy it. */
@@ -327,7 +345,8 @@ void conf_file_read(struct conf *conf, const char *path, char *const *envp)
 	if (text)
 		conf_file_parse(conf, text, len, path, envp, &error);
 	else {
-		conf_fail(&error, "%.200s: %s", path, strerror(errno));
+		conf_fail(&error, "%.200s: %s; write -c FILE (or UTFEED_CONFIG) with a file that utfeed may read; "
+		    "utfeed serve --print-sample prints one to begin with", path, strerror(errno));
 		conf_note_error(conf, &error);
 	}
 	free(text);

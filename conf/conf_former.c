@@ -67,14 +67,14 @@ int conf_give(struct conf *conf, const struct conf_row *row, enum conf_level lev
 	if (!is_former(row))
 		return conf_set(conf, row, level, value, error);
 	if (conf_is_removed(row)) {
-		conf_warn(conf, "%s%s%s: this option is gone, its value does not count; %s", value->where, between,
-		    name, row->prose);
+		conf_warn(conf, "%s%s%s: utfeed does not have this option any more; %s", value->where, between, name,
+		    row->prose);
 		return 0;
 	}
 	if (set_moved(conf, row, level, value, error) != 0)
 		return -1;
 	const char *now = conf_route_options[names_now[row - conf_former_options]].name;
-	conf_warn(conf, "%s%s%s: a former name; its place is %s below [gateway] in the file, or --%s for the gateway "
-	    "and the routes", value->where, between, name, now, now);
+	conf_warn(conf, "%s%s%s: is a former name; write %s below [gateway] in the file, or --%s for the gateway and "
+	    "the routes", value->where, between, name, now, now);
 	return 0;
 }

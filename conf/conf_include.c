@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define INCLUDES "; allowed: a file, a folder, or FOLDER/*.conf"
+#define INCLUDES "; write the name of a file, of a folder, or FOLDER/*.conf"
 
 /* Folders within the folder are left out. */
 static int add_entry(struct conf_paths *paths, const char *folder, const char *name, struct conf_error *error)
@@ -39,7 +39,7 @@ static int add_matching(struct conf_paths *paths, const char *folder, const char
 	int status = 0;
 
 	if (!dir)
-		return conf_fail(error, "include: %.200s: %s", folder, strerror(errno));
+		return conf_fail(error, "include: %.200s: %s" INCLUDES, folder, strerror(errno));
 	while (status == 0 && (entry = readdir(dir)))
 		if (fnmatch(pattern, entry->d_name, FNM_PERIOD) == 0)
 			status = add_entry(paths, folder, entry->d_name, error);
@@ -64,7 +64,7 @@ static int add_pattern(struct conf_paths *paths, const char *path, struct conf_p
 		return conf_fail_memory(error);
 	if (has_wildcard(folder)) {
 		free(folder);
-		return conf_fail(error, "include: a folder's name has a wildcard" INCLUDES);
+		return conf_fail(error, "include: the name of a folder has a wildcard" INCLUDES);
 	}
 	status = add_matching(paths, folder, name, error);
 	return conf_paths_add(folders, folder, error) != 0 ? -1 : status;

@@ -12,14 +12,14 @@ int conf_intercept_settle(const struct conf *conf, struct conf_error *error)
 		return 0;
 	if (!*conf->intercept_ca_cert || !*conf->intercept_ca_key)
 		return intercept_fails(conf, "intercept",
-		    "needs an authority that clients trust, intercept-ca-cert and intercept-ca-key; "
-		    "utfeed ca --cert FILE --key FILE makes one", error);
+		    "needs an authority that clients trust; write intercept-ca-cert and intercept-ca-key, whose files "
+		    "utfeed ca --cert FILE --key FILE makes", error);
 	if (!conf->forward)
 		return intercept_fails(conf, "intercept",
-		    "needs forward = on, for what is asked in an opened CONNECT is asked of the forward proxy", error);
+		    "needs the forward proxy, which answers requests in an opened CONNECT; write forward = on", error);
 	if (conf->intercept_else == INTERCEPT_TUNNEL && !conf->connect_allow.count)
 		return intercept_fails(conf, "intercept-else",
-		    "tunnel leads nowhere, for connect-allow names no destination; write for example "
+		    "tunnel leads nowhere, because connect-allow names no destination; write for example "
 		    "connect-allow = .example.org, or intercept-else = refuse", error);
 	return 0;
 }
@@ -28,8 +28,8 @@ static void warn_of_old_tls(struct conf *conf, const char *option, enum conf_tls
 {
 	if (in_use && min < CONF_TLS_1_2)
 		conf_warn(conf,
-		    "%s: TLS before 1.2 is broken: who is between these clients and utfeed can read and change what "
-		    "they get; keep utfeed on the same machine or network as they are",
+		    "%s: TLS before 1.2 is broken: anybody between these clients and utfeed can read and change their "
+		    "responses; keep utfeed on the same machine or network as they are, or write 1.2",
 		    conf_place(conf, NULL, option).text);
 }
 

@@ -113,7 +113,9 @@ void conf_secrets_read(struct conf *);
 
 /* conf_near.c: which name may be meant by text, of those that were tried. name NULL: none is like it. */
 void conf_near_rows(struct conf_near *, const struct conf_row *rows, size_t count);
-/* "did you mean NAME?" with before in front of the name, or where the names are listed. */
+/* What to write in the place of a name that other programs have (foreign.def); NULL: it is none of those. */
+const char *conf_near_foreign(const struct conf_near *);
+/* That, or "did you mean NAME?" with before in front of the name, or where the names are listed. */
 struct conf_shown conf_near_hint(const struct conf_near *, const char *before);
 
 const struct conf_row *conf_row_find(const struct conf_row *rows, size_t count, const char *name, size_t len);
@@ -227,6 +229,9 @@ void conf_users_read(struct conf *);
 void conf_users_parse(struct conf *, const char *file, const char *text, size_t len);
 void conf_users_clear(struct conf_users *);
 void conf_users_warn(struct conf *);
+
+/* conf_idle.c. The warnings are kept by conf_warn(). */
+void conf_idle_warn(struct conf *);
 
 /* conf_cors.c. The warnings are kept by conf_warn(). */
 int conf_cors_set(const struct conf_row *, void *origins, const struct conf_value *, struct conf_error *);

@@ -1,7 +1,14 @@
-/* Owns finding the name that somebody may have meant who wrote another one.
+/* Owns finding the name that somebody may have meant who wrote another one: one of another program, or one misspelt.
  * Must not know: where a name was written.
  * Invariant: a hint has names of the tables only, nothing of what was written. */
 #include "conf/conf_internal.h"
+
+/* names: with blanks between. */
+static const struct { const char *names, *advice; } foreign[] = {
+#define FOREIGN(names, advice) { names, advice },
+#include "conf/foreign.def"
+#undef FOREIGN
+};
 
 enum { NEAR_NAME_MAX = 64, NEAR_MOST = 2 };
 
@@ -58,11 +65,34 @@ void conf_near_rows(struct conf_near *near, const struct conf_row *rows, size_t 
 		conf_near_try(near, rows[i].name);
 }
 
+static bool near_is_among(const struct conf_near *near, const char *names)
+{
+	for (size_t len; *names; names += len + (names[len] == ' ')) {
+		len = strcspn(names, " ");
+		if (len == near->len && distance(near->text, near->len, names, len) == 0)
+			return true;
+	}
+	return false;
+}
+
+const char *conf_near_foreign(const struct conf_near *near)
+{
+	if (near->of_route || near->len > NEAR_NAME_MAX)
+		return NULL;
+	for (size_t i = 0; i < sizeof(foreign) / sizeof(foreign[0]); i++)
+		if (near_is_among(near, foreign[i].names))
+			return foreign[i].advice;
+	return NULL;
+}
+
 struct conf_shown conf_near_hint(const struct conf_near *near, const char *before)
 {
+	const char *advice = conf_near_foreign(near);
 	struct conf_shown hint;
 
-	if (near->name)
+	if (advice)
+		snprintf(hint.text, sizeof(hint.text), "%s", advice);
+	else if (near->name)
 		snprintf(hint.text, sizeof(hint.text), "did you mean %s%s?", before, near->name);
 	else
 		snprintf(hint.text, sizeof(hint.text), "utfeed serve --help lists them");

@@ -27,6 +27,17 @@ static const struct unit *const time_units_written = time_units + 2;
 /* in requests an hour; a number alone is one a second */
 static const struct unit rate_units[] = { { "/s", 3600 }, { "/m", 60 }, { "/h", 1 }, { "", 3600 }, { NULL, 0 } };
 
+/* A kind of numbers, with the words for it in messages. */
+struct number_kind {
+	const struct unit *units;
+	const char *name, *form;
+};
+
+static const struct number_kind kind_whole = { no_units, "a whole number", "one" };
+static const struct number_kind kind_size = { size_units, "a size", "bytes, or a number with k, m, g or t," };
+static const struct number_kind kind_rate = { rate_units, "a rate", "a whole number with /s, /m or /h," };
+static const struct number_kind kind_time = { time_units, "a time", "a whole number with ms, s, m, h, d or w," };
+
 static bool conf_read_number(const char *text, const struct unit *units, uint64_t *number)
 {
 	uint64_t value = 0;
@@ -55,19 +66,21 @@ static void write_number(FILE *out, uint64_t number, const struct unit *units)
 	fprintf(out, "%llu%s", (unsigned long long)(number / units->factor), number ? units->suffix : "");
 }
 
-static int set_number(const struct conf_row *row, const char *text, const struct unit *units, const char *kind,
-    uint64_t *number, struct conf_error *error)
+static int set_number(const struct conf_row *row, const char *text, const struct number_kind *kind, uint64_t *number,
+    struct conf_error *error)
 {
 	uint64_t min = 0, max = UINT64_MAX, value;
 
 	if (row->min)
-		conf_read_number(row->min, units, &min);
+		conf_read_number(row->min, kind->units, &min);
 	if (row->max)
-		conf_read_number(row->max, units, &max);
-	if (!conf_read_number(text, units, &value))
-		return conf_fail(error, "'%.64s' is not %s; allowed: %s to %s", SHOWN(text), kind, row->min, row->max);
+		conf_read_number(row->max, kind->units, &max);
+	if (!conf_read_number(text, kind->units, &value))
+		return conf_fail(error, "'%.64s' is not %s; write %s from %s to %s", SHOWN(text), kind->name,
+			kind->form, row->min, row->max);
 	if (value < min || value > max)
-		return conf_fail(error, "'%.64s' is out of range; allowed: %s to %s", SHOWN(text), row->min, row->max);
+		return conf_fail(error, "'%.64s' is too %s; write %s from %s to %s", SHOWN(text),
+			value < min ? "small" : "large", kind->name, row->min, row->max);
 	*number = value;
 	return 0;
 }
@@ -76,7 +89,7 @@ int conf_int_set(const struct conf_row *row, void *member, const struct conf_val
 {
 	uint64_t number;
 
-	if (set_number(row, value->text, no_units, "a whole number", &number, error) != 0)
+	if (set_number(row, value->text, &kind_whole, &number, error) != 0)
 		return -1;
 	*(int *)member = (int)number;
 	return 0;
@@ -115,10 +128,11 @@ int conf_size_set(const struct conf_row *row, void *member, const struct conf_va
 {
 	uint64_t number;
 
-	if (set_number(row, value->text, size_units, "a size (bytes, or with k, m, g, t)", &number, error) != 0)
+	if (set_number(row, value->text, &kind_size, &number, error) != 0)
 		return -1;
 	if (number > SIZE_MAX)
-		return conf_fail(error, "'%.64s' is more than this machine can count", SHOWN(value->text));
+		return conf_fail(error, "'%.64s' is more than this machine can count; write less than 4g",
+			SHOWN(value->text));
 	*(size_t *)member = (size_t)number;
 	return 0;
 }
@@ -152,7 +166,7 @@ void conf_budget_format(FILE *out, const struct conf_row *row, const void *membe
 
 int conf_rate_set(const struct conf_row *row, void *member, const struct conf_value *value, struct conf_error *error)
 {
-	return set_number(row, value->text, rate_units, "a rate (a whole number, with /s, /m or /h)", member, error);
+	return set_number(row, value->text, &kind_rate, member, error);
 }
 
 void conf_rate_format(FILE *out, const struct conf_row *row, const void *member)
@@ -172,7 +186,7 @@ int conf_mode_set(const struct conf_row *row, void *member, const struct conf_va
 	(void)row;
 	if (*text < '0' || *text > '7' || *end || strlen(text) > 4 || mode > 0777)
 		return conf_fail(error,
-		    "'%.64s' is no mode of a file; allowed: octal digits as for chmod(1), 0 to 0777", SHOWN(text));
+		    "'%.64s' is not a file mode; write octal digits as for chmod(1), from 0 to 0777", SHOWN(text));
 	*(unsigned *)member = (unsigned)mode;
 	return 0;
 }
@@ -185,8 +199,7 @@ void conf_mode_format(FILE *out, const struct conf_row *row, const void *member)
 
 int conf_time_set(const struct conf_row *row, void *member, const struct conf_value *value, struct conf_error *error)
 {
-	return set_number(row, value->text, time_units, "a time (a whole number with ms, s, m, h, d or w)", member,
-	    error);
+	return set_number(row, value->text, &kind_time, member, error);
 }
 
 void conf_time_format(FILE *out, const struct conf_row *row, const void *member)
@@ -202,7 +215,7 @@ int conf_interval_set(const struct conf_row *row, void *member, const struct con
 		*(uint64_t *)member = CONF_INTERVAL_AUTO;
 		return 0;
 	}
-	return conf_time_set(row, member, value, error);
+	return conf_time_set(row, member, value, error) == 0 ? 0 : fail_or_auto(error);
 }
 
 void conf_interval_format(FILE *out, const struct conf_row *row, const void *member)

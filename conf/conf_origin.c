@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define ORIGINS "write http://host[:port][/path], or the same with https"
+
 char *conf_copy_lower(const char *text, size_t len)
 {
 	char *copy = strndup(text, len);
@@ -39,15 +41,12 @@ static int origin_read(void *member, const char *text, struct conf_error *error)
 	enum url_error fault = url_parse(text, strlen(text), &url);
 
 	if (fault)
-		return conf_fail(error, "'%.200s' is no origin: %s; allowed: http://host[:port][/path]", SHOWN(text),
-			url_error_text(fault));
+		return conf_fail(error, "'%.200s' is not an origin: %s; " ORIGINS, SHOWN(text), url_error_text(fault));
 	if (url.has_query)
 		return conf_fail(error,
-		    "'%.200s' has a query, which comes from the request; allowed: http://host[:port][/path]",
-		    SHOWN(text));
+		    "'%.200s' has a query, which comes from the request; " ORIGINS, SHOWN(text));
 	if (url_path_has_dots(text + url.path.at, url.path.len))
-		return conf_fail(error, "'%.200s' has a dot segment in its path; allowed: http://host[:port][/path]",
-		    SHOWN(text));
+		return conf_fail(error, "'%.200s' has a dot segment in its path; " ORIGINS, SHOWN(text));
 	origin.scheme = url.scheme;
 	origin.ipv6 = url.ipv6;
 	origin.port = url.port;
@@ -166,6 +165,32 @@ static bool is_socket_path(const char *path)
 	return true;
 }
 
+/* Whether the text is a port, alone or behind a colon that no address stands before. */
+static bool listen_is_port(const char *text, const char **port)
+{
+	size_t host = strcspn(text, ":/"), digits;
+
+	*port = text[host] == ':' ? text + host + 1 : text;
+	digits = strspn(*port, "0123456789");
+	return digits && digits <= 5 && !(*port)[digits] && atoi(*port) <= UINT16_MAX &&
+	    (*port == text || !host || strspn(text, "0123456789.") < host);
+}
+
+static int listen_fail(const char *text, struct conf_error *error)
+{
+	const char *port;
+
+	if (listen_is_port(text, &port))
+		return conf_fail(error,
+		    "'%.64s' has no address before its port; write 127.0.0.1:%s to serve this machine, or 0.0.0.0:%s "
+		    "to serve others too",
+		    SHOWN(text), port, port);
+	return conf_fail(error,
+	    "'%.64s' is not an address and a port; write one such as 127.0.0.1:8080, 0.0.0.0:8080, [::1]:8080 or "
+	    "unix:/PATH",
+	    SHOWN(text));
+}
+
 int conf_listen_set(const struct conf_row *row, void *member, const struct conf_value *value, struct conf_error *error)
 {
 	struct conf_listen listen = { 0 };
@@ -177,18 +202,15 @@ int conf_listen_set(const struct conf_row *row, void *member, const struct conf_
 		listen.path = (char *)(uintptr_t)value->text + sizeof LISTEN_UNIX - 1;         /* copied below */
 		if (!is_socket_path(listen.path))
 			return conf_fail(error,
-			    "'%.64s' is no path of a socket; allowed: unix:/PATH of at most %d bytes, such as "
+			    "'%.64s' is not the path of a socket; write unix:/PATH of at most %d bytes, such as "
 			    "unix:/run/utfeed/utfeed.sock",
 			    SHOWN(value->text), CONF_UNIX_PATH_MAX);
 	} else if (read_listen(value->text, &listen, host))
 		listen.host = host;
 	else
-		return conf_fail(error,
-		    "'%.64s' is not an address and a port; allowed: such as 127.0.0.1:8080, 0.0.0.0:8080, [::1]:8080, "
-		    "unix:/PATH",
-		    SHOWN(value->text));
+		return listen_fail(value->text, error);
 	if (listen_has(member, &listen))
-		return conf_fail(error, "'%.64s' is given twice; allowed: once", SHOWN(value->text));
+		return conf_fail(error, "'%.64s' is given twice; write it once", SHOWN(value->text));
 	return listen_append(member, &listen, error);
 }
 

@@ -34,7 +34,8 @@ static void own_warn_of(struct conf *conf, const char *where, const struct own_w
 		for (size_t k = 0; k < lists[i]->count; k++)
 			if (own_is_led_to(&lists[i]->items[k], way)) {
 				conf_warn(conf, "%s: %s port %u is a listener of utfeed itself, which does not connect "
-				    "to it: requests get 502", where, way->host, way->port);
+				    "to it: requests get 502; write the address of the origin", where, way->host,
+				    way->port);
 				return;
 			}
 }

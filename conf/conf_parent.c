@@ -7,7 +7,7 @@
 #include <string.h>
 #include <strings.h>
 
-#define PARENTS "; allowed: http://host:port, http://user:password@host:port, the same with socks5h://, or off"
+#define PARENTS "; write http://host:port, http://user:password@host:port, the same with socks5h://, or off"
 
 enum { SOCKS_PORT = 1080 /* RFC 1928 section 3 */, SOCKS_WORD_MAX = 255 /* RFC 1929 section 2 */ };
 
@@ -15,7 +15,7 @@ enum { SOCKS_PORT = 1080 /* RFC 1928 section 3 */, SOCKS_WORD_MAX = 255 /* RFC 1
 static const struct { const char *name, *refused; } parent_schemes[] = {
 	[CONF_PARENT_HTTP] = { "http", NULL },
 	[CONF_PARENT_SOCKS] = { "socks5h", NULL },
-	{ "socks5", "socks5 makes utfeed look names up, so DNS learns of them; write socks5h, with which the proxy "
+	{ "socks5", "with socks5 utfeed would look names up, so DNS would learn of them; write socks5h, and the proxy "
 	    "looks them up" },
 };
 
@@ -126,9 +126,10 @@ static int read_credentials_in(struct conf_parent *parent, const char *text, siz
 	if (!unescape(text, user_escaped, words, &user_len) || (!socks && memchr(words, ':', user_len)) ||
 	    (colon && !unescape(colon + 1, len - user_escaped - 1, password, &password_len)))
 		return conf_fail(error,
-		    "user or password has a character that cannot be sent, or a %% that is no %%XX" PARENTS);
+		    "user or password has a character that cannot be sent, or a %% without two digits behind it"
+		    PARENTS);
 	if (socks && (!socks_takes(user_len) || !socks_takes(password_len)))
-		return conf_fail(error, "SOCKS5 has a user and a password of 1 to %d bytes each" PARENTS,
+		return conf_fail(error, "SOCKS5 takes a user and a password of 1 to %d bytes each" PARENTS,
 		    SOCKS_WORD_MAX);
 	parent->credentials = socks
 	    ? socks_credentials(words, user_len, password, password_len)
@@ -167,7 +168,7 @@ static int read_parent(struct conf_parent *parent, const char *text, struct conf
 	size_t len;
 
 	if (why)
-		return conf_fail(error, "%s" PARENTS, why);
+		return conf_fail(error, "%s%s", why, strstr(why, "; ") ? "" : PARENTS);
 	text = scheme ? scheme + 3 : text;
 	len = strcspn(text, "/?#");
 	if (strcmp(text + len, "/") != 0 && text[len])

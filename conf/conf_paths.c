@@ -28,7 +28,7 @@ int conf_paths_set(const struct conf_row *row, void *paths, const struct conf_va
 	if (!*text)
 		return 0;              /* none */
 	if (*text != '/' || strpbrk(text, "\n\r"))
-		return conf_fail(error, "'%.64s' is no path from the root; allowed: such as /etc/utfeed", SHOWN(text));
+		return conf_fail(error, "'%.64s' does not begin with /; write a path such as /etc/utfeed", SHOWN(text));
 	return conf_paths_add(paths, strdup(text), error);
 }
 

@@ -7,6 +7,10 @@
 #include <stddef.h>
 #include <stdio.h>
 
+/* What is wrong with a quoted value, in messages. */
+#define CONF_NO_QUOTE "a quoted value has no closing quote; write \" at its end"
+#define CONF_BEHIND_QUOTE "text stands behind a closing quote"
+
 /* The length of the quoted value at text, from its quote to the closing quote; 0: that is missing. */
 size_t conf_quoted_length(const char *text);
 /* Takes the quotes off text, which is a quoted value and nothing else. */

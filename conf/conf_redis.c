@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/un.h>
 
-#define ADDRESSES "; allowed: HOST:PORT, [ADDRESS]:PORT, or /PATH of a socket"
+#define ADDRESSES "; write HOST:PORT, [ADDRESS]:PORT, or /PATH of a socket"
 
 static int read_path(struct conf_redis *redis, const char *text, struct conf_error *error)
 {
@@ -27,7 +27,8 @@ static int redis_read_address(struct conf_redis *redis, const char *text, struct
 	struct url_host host;
 
 	if (url_parse_host(text, strlen(text), &host) != URL_OK || !host.port_given)
-		return conf_fail(error, "is neither a host with its port nor a path" ADDRESSES);
+		return conf_fail(error, strstr(text, "://") ? "is a URL" ADDRESSES :
+			"is neither a host with its port nor a path" ADDRESSES);
 	redis->ipv6 = host.ipv6;
 	redis->port = host.port;
 	redis->host = strndup(text + host.host.at, host.host.len);
@@ -70,11 +71,11 @@ void conf_redis_clear(void *member)
 int conf_redis_settle(const struct conf *conf, struct conf_error *error)
 {
 	if ((conf->cache_redis.host || conf->cache_redis.path) && *conf->cache_lmdb)
-		return conf_fail(error, "%s: cache-lmdb is set too, at %s; allowed: one of them",
+		return conf_fail(error, "%s: cache-lmdb is set too, at %s; write one of them",
 			conf_place(conf, NULL, "cache-redis").text, conf_where(conf, NULL, "cache-lmdb"));
 	if (conf->cache_redis.path && conf->cache_redis_tls)
 		return conf_fail(error,
-		    "%s: a socket has no TLS; allowed: with HOST:PORT as cache-redis",
+		    "%s: a socket has no TLS; write HOST:PORT as cache-redis, or cache-redis-tls = off",
 		    conf_place(conf, NULL, "cache-redis-tls").text);
 	return 0;
 }

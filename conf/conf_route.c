@@ -11,7 +11,7 @@
 #include <string.h>
 #include <strings.h>
 
-#define PATTERNS "allowed: /prefix or //host[:port]/prefix, without ="
+#define PATTERNS "write /prefix or //host[:port]/prefix, without ="
 
 void conf_route_clear(struct conf_route *route)
 {
@@ -79,7 +79,8 @@ static int read_host(struct conf_route *route, const char *pattern, size_t patte
 		len = ascii_len;
 	}
 	if (url_parse_host(text, len, &host) != URL_OK)
-		status = conf_fail(error, "'%s' names no valid host; " PATTERNS, conf_shown(pattern, pattern_len).text);
+		status = conf_fail(error, "'%s' does not name a valid host; " PATTERNS,
+		    conf_shown(pattern, pattern_len).text);
 	/* "example.com." is the same host. */
 	else if (!(route->host = conf_copy_lower(text + host.host.at,
 	               host.host.len - (text[host.host.at + host.host.len - 1] == '.'))))
@@ -175,7 +176,7 @@ int conf_route_set(struct conf_route *route, const struct conf_row *row, const s
 	int status;
 
 	if (*place)
-		status = conf_fail(error, "given twice for the %s%.200s, first at %s; allowed: once",
+		status = conf_fail(error, "is given twice for the %s%.200s, first at %s; write it once",
 		    *route->pattern ? "route " : "gateway", route->pattern, *place);
 	else
 		status = conf_types[row->type].set(row, conf_member(route, row), value, error);
@@ -192,7 +193,7 @@ static char *read_word(const char *text, size_t len, struct conf_error *error)
 
 	if (len && *text == '"' && quoted != len) {
 		conf_fail(error,
-		    quoted ? "text after a closing quote; allowed: a blank" : "a quoted value has no closing quote");
+		    quoted ? CONF_BEHIND_QUOTE "; write a blank there" : CONF_NO_QUOTE);
 		return NULL;
 	}
 	if (!(value = strndup(text, len)))
@@ -200,6 +201,15 @@ static char *read_word(const char *text, size_t len, struct conf_error *error)
 	else if (quoted)
 		conf_unquote(value);
 	return value;
+}
+
+static int fail_word(const char *name, size_t len, struct conf_error *error)
+{
+	struct conf_near near = { .text = name, .len = len, .of_route = true };
+
+	conf_near_rows(&near, conf_route_options, CONF_ROUTE_OPTION_COUNT);
+	return conf_fail(error, "%s is not an option of a route; %s", conf_shown_name(name, len).text,
+	    conf_near_hint(&near, "").text);
 }
 
 /* One NAME=VALUE of an inline route. */
@@ -214,9 +224,11 @@ static int route_set_word(struct conf *conf, struct conf_route *route, const cha
 
 	if (equals && conf_is_removed(former))
 		return conf_give(conf, former, CONF_LEVEL_FILE, &(struct conf_value){ "", where }, error);
-	if (!equals || !row)
-		return conf_fail(error, "%s is not NAME=VALUE with the name of a route's option",
-			equals ? conf_shown_name(word, name_len).text : "a word behind the origin");
+	if (!equals)
+		return conf_fail(error, "a word behind the origin is not NAME=VALUE; write quotes around a value with "
+		    "blanks");
+	if (!row)
+		return fail_word(word, name_len, error);
 	char *text = read_word(equals + 1, len - name_len - 1, error);
 	if (!text)
 		return conf_fail_in(error, row->name);
@@ -237,7 +249,7 @@ int conf_route_parse(const struct conf_row *row, void *member, const struct conf
 	struct conf_route *route;
 
 	if (!equals)
-		return conf_fail(error, "'%s' has no origin; allowed: %s", conf_shown(at, len).text,
+		return conf_fail(error, "'%s' has no origin; write %s", conf_shown(at, len).text,
 		    conf_types[row->type].placeholder);
 	route = conf_route_append(list, at, (size_t)(equals - at), value->where ? value->where : "", error);
 	if (!route)
@@ -355,7 +367,7 @@ int conf_route_settle_list(struct conf_route_list *list, struct conf_error *erro
 	for (size_t i = 0; i < list->count; i++) {
 		struct conf_route *route = &list->items[i];
 		if (!route->origin.host)
-			return conf_fail(error, "%s: route %.200s has no origin; allowed: a line origin = URL",
+			return conf_fail(error, "%s: route %.200s has no origin; write a line origin = URL below it",
 			    route->where, route->pattern);
 		if (*route->name)
 			continue;
@@ -371,7 +383,7 @@ int conf_route_settle_list(struct conf_route_list *list, struct conf_error *erro
 		qsort(list->items, list->count, sizeof(*list->items), conf_route_compare);
 	for (size_t i = 1; i < list->count; i++)
 		if (conf_route_compare(&list->items[i - 1], &list->items[i]) == 0)
-			return conf_fail(error, "%s: route %.200s is also set at %s; allowed: one route a pattern",
+			return conf_fail(error, "%s: route %.200s is also set at %s; write one route for each pattern",
 			    list->items[i].where, list->items[i].pattern, list->items[i - 1].where);
 	return 0;
 }

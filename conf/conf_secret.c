@@ -39,25 +39,26 @@ static char *read_secret(struct conf *conf, const char *path, const char *place,
 	char *text = conf_read(path, SECRET_MAX_BYTES, &about, &len);
 
 	if (!text) {
-		conf_fail(error, "%s: the file cannot be read: %s", place, strerror(errno));
+		conf_fail(error, "%s: the file cannot be read: %s; write the name of a file that utfeed may read",
+		    place, strerror(errno));
 		return NULL;
 	}
 	cut_line_end(text, &len);
 	if (len == 0 || strlen(text) != len) {
-		conf_fail(error, "%s: the file %s; allowed: the value, and nothing else", place,
+		conf_fail(error, "%s: the file %s; write the value into it, and nothing else", place,
 		    len ? "has a zero byte" : "is empty");
 		free(text);
 		return NULL;
 	}
 	if (about.st_mode & S_IROTH)
-		conf_warn(conf, "%s: everybody on this machine may read the file (mode %04o)", place,
+		conf_warn(conf, "%s: everybody on this machine may read the file (mode %04o); chmod 600 it", place,
 		    (unsigned)about.st_mode & 07777);
 	return text;
 }
 
 static int fail_both(const struct conf_row *secret, const char *place, const char *other, struct conf_error *error)
 {
-	return conf_fail(error, "%s: %s is set too, at %s; allowed: one of them", place, secret->name, other);
+	return conf_fail(error, "%s: %s is set too, at %s; write one of them", place, secret->name, other);
 }
 
 static int read_global(struct conf *conf, const struct conf_row *secret, const struct conf_row *file,

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <strings.h>
 
-#define FIELDS_FORM "allowed: NAME: VALUE, with commas between; a comma in a value is written \\,"
+#define FIELDS_FORM "write NAME: VALUE, with commas between, and \\, for a comma in a value"
 
 enum { FIELDS_MAX = 16 };
 
@@ -21,9 +21,10 @@ int conf_contact_set(const struct conf_row *row, void *member, const struct conf
 
 	(void)row;
 	if (fault != URL_OK)
-		return conf_fail(error, "'%s' is not a URL: %s", SHOWN(value->text), url_error_text(fault));
+		return conf_fail(error, "'%s' is not a URL: %s; write one such as https://example.org/about",
+		    SHOWN(value->text), url_error_text(fault));
 	if (strpbrk(value->text, "()"))       /* they would end the comment */
-		return conf_fail(error, "'%s' has a parenthesis; allowed: %%28 and %%29", SHOWN(value->text));
+		return conf_fail(error, "'%s' has a parenthesis; write %%28 for ( and %%29 for )", SHOWN(value->text));
 	if (!(copy = strdup(value->text)))
 		return conf_fail_memory(error);
 	free(*(char **)member);
@@ -99,12 +100,12 @@ static int fields_add(struct conf_fields *fields, const char *text, size_t len, 
 		return conf_fail(error, "field %zu is not NAME: VALUE; " FIELDS_FORM, number);
 	for (size_t i = 0; i < value_len; i++)
 		if (value[i] < 0x20 || value[i] > 0x7e)
-			return conf_fail(error, "field %zu has the code 0x%02x in its value; allowed: printable ASCII "
-			    "characters", number, (unsigned char)value[i]);
+			return conf_fail(error, "field %zu has the code 0x%02x in its value; write printable ASCII "
+			    "characters alone", number, (unsigned char)value[i]);
 	if (conf_fields_have(fields, text, name_len))
-		return conf_fail(error, "field %zu is given twice; allowed: once", number);
+		return conf_fail(error, "field %zu is given twice; write it once", number);
 	if (fields->count == FIELDS_MAX)
-		return conf_fail(error, "has more than %d fields", FIELDS_MAX);
+		return conf_fail(error, "has too many fields; write at most %d", FIELDS_MAX);
 	fields->count++;
 	field->name = strndup(text, name_len);
 	field->value = copy_field_value(value, value_len);

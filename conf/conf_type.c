@@ -11,9 +11,28 @@
 
 /* Words */
 
+enum { WORDS_MAX = 64 };
+
+/* Writes "a|b|c" as "a, b or c". */
+static void write_words(char out[WORDS_MAX], const char *words)
+{
+	size_t n = 0;
+
+	for (; *words && n + sizeof(" or ") < WORDS_MAX; words++) {
+		const char *between = *words != '|' ? NULL : strchr(words + 1, '|') ? ", " : " or ";
+
+		if (between)
+			n += (size_t)sprintf(out + n, "%s", between);
+		else
+			out[n++] = *words;
+	}
+	out[n] = '\0';
+}
+
 static int set_word(const struct conf_row *row, void *member, const struct conf_value *value, struct conf_error *error)
 {
 	const char *words = conf_types[row->type].placeholder, *word = words;
+	char list[WORDS_MAX];
 	size_t len;
 
 	for (unsigned i = 0; *word; i++, word += len + (word[len] == '|')) {
@@ -23,7 +42,8 @@ static int set_word(const struct conf_row *row, void *member, const struct conf_
 			return 0;
 		}
 	}
-	return conf_fail(error, "'%.64s' is not known; allowed: %s", SHOWN(value->text), words);
+	write_words(list, words);
+	return conf_fail(error, "'%.64s' is not known; write %s", SHOWN(value->text), list);
 }
 
 static void format_word(FILE *out, const struct conf_row *row, const void *member)
@@ -51,8 +71,7 @@ static int set_bool(const struct conf_row *row, void *member, const struct conf_
 			return 0;
 		}
 	}
-	return conf_fail(error, "'%.64s' is not a switch; allowed: on, off (or yes, no, true, false, 1, 0)",
-	    SHOWN(value->text));
+	return conf_fail(error, "'%.64s' is not a switch; write on or off", SHOWN(value->text));
 }
 
 static void format_bool(FILE *out, const struct conf_row *row, const void *member)
@@ -98,7 +117,7 @@ static int set_policy(const struct conf_row *row, void *member, const struct con
 	}
 	for (unsigned i = 0; i < POLICY_COUNT; i++)
 		add_name(&names, policy_name((enum policy)i));
-	return conf_fail(error, "'%.64s' is not a policy; allowed: %s", SHOWN(value->text), names.text);
+	return conf_fail(error, "'%.64s' is not a policy; write one of %s", SHOWN(value->text), names.text);
 }
 
 static void format_policy(FILE *out, const struct conf_row *row, const void *member)
@@ -115,7 +134,7 @@ static int set_charset(const struct conf_row *row, void *member, const struct co
 	(void)row;
 	if (!label && strcasecmp(value->text, "none") != 0)
 		return conf_fail(error,
-		    "'%.64s' is not a known encoding; allowed: none, or a label that utfeed charsets lists",
+		    "'%.64s' is not an encoding that utfeed knows; write none, or a label that utfeed charsets lists",
 		    SHOWN(value->text));
 	*(enum charset *)member = label ? label->charset : CS_NONE;
 	return 0;
@@ -146,7 +165,7 @@ static int fail_repair(const char *name, size_t len, struct conf_error *error)
 
 	for (size_t i = 0; i < REPAIR_NAMES; i++)
 		add_name(&names, repairs[i].name);
-	return conf_fail(error, "'%.64s' is not a repair; allowed: %s, each also with a minus",
+	return conf_fail(error, "'%.64s' is not a repair; write names from %s, each also with a minus",
 	    conf_shown(name, len).text, names.text);
 }
 
@@ -209,10 +228,10 @@ static int set_string(const struct conf_row *row, char **member, const struct co
 	char *copy;
 
 	if (!*text && row->def && *row->def)
-		return conf_fail(error, "is empty; allowed: %s", rule);
+		return conf_fail(error, "is empty; write %s", rule);
 	for (const char *at = text; *at; at++)
 		if (!fits(*at))
-			return conf_fail(error, "character %zu has the code 0x%02x; allowed: %s",
+			return conf_fail(error, "character %zu has the code 0x%02x; write %s",
 			    (size_t)(at - text) + 1, (unsigned char)*at, rule);
 	copy = strdup(text);
 	if (!copy)
@@ -241,7 +260,7 @@ static int set_token(const struct conf_row *row, void *member, const struct conf
 
 static int set_text(const struct conf_row *row, void *member, const struct conf_value *value, struct conf_error *error)
 {
-	return set_string(row, member, value, is_printable, "printable ASCII characters", error);
+	return set_string(row, member, value, is_printable, "printable ASCII characters alone", error);
 }
 
 int conf_read_gateway(char *text, struct conf_error *error)
@@ -251,10 +270,11 @@ int conf_read_gateway(char *text, struct conf_error *error)
 	enum url_error fault = url_parse(text, len, &url);
 
 	if (fault != URL_OK)
-		return conf_fail(error, "'%s' is not a URL: %s", conf_shown(text, len).text, url_error_text(fault));
+		return conf_fail(error, "'%s' is not a URL: %s; write one such as http://127.0.0.1:8080/",
+			conf_shown(text, len).text, url_error_text(fault));
 	if (url.has_query || (url.path.len && !url_path_valid(text + url.path.at, url.path.len)) || !gateway_fits(text))
 		return conf_fail(error,
-		    "'%s' is not one for a gateway; allowed: http or https, a host, and a path without & and '",
+		    "'%s' cannot be a gateway's; write http or https, a host, and a path without ?, & and '",
 		    conf_shown(text, len).text);
 	while (len > 0 && text[len - 1] == '/')
 		text[--len] = '\0';

@@ -86,7 +86,7 @@ int conf_set(struct conf *conf, const struct conf_row *row, enum conf_level leve
 	int status;
 
 	if (level == CONF_LEVEL_FILE && source->level == level && !type->list)
-		status = conf_fail(error, "given twice, first at %s; allowed: once", source->where);
+		status = conf_fail(error, "is given twice, first at %s; write it once", source->where);
 	else if (conf_claim(conf, row, level, value->where, error) != 0)
 		status = -1;
 	else

@@ -332,10 +332,11 @@ for name in forwards directives details; do list $cache $name; done
 for name in policies steps errors reasons repairs; do list $rules $name; done
 
 # Every table is one of these, or checked elsewhere: the options and ways.def by check-options.sh, the ids of conf_types.def by the compiler,
-# the models of languages by the compiler (every string has a place for each letter) and by test_detector
+# the models of languages by the compiler (every string has a place for each letter) and by test_detector; names of other programs and
+# options without an effect are told by messages alone
 for file in $(find core conf proxy -name '*.def' -type f | sort); do
 	case $(basename "$file") in
-	options.def | route_options.def | ways.def | conf_types.def | letters.def | languages.def | han.def) ;;
+	options.def | route_options.def | ways.def | conf_types.def | letters.def | languages.def | han.def | foreign.def | idle.def) ;;
 	*) case " $told " in *" $(basename "$file") "*) good ;; *) bad "$file: no manual tells its rows; give it a table or a list here" ;; esac ;;
 	esac
 done

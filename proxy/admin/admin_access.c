@@ -117,7 +117,19 @@ static const struct admin_refusal
 	refused_foreign = { 403, "This request was made by a page of another site." },
 	refused_page = { 404, "There is no such page. See / for what there is." },
 	refused_method = { 405, "This page does not know that method." },
-	refused_host = { 421, "This name in Host is not one that is served here (hosts)." };
+	refused_host = { 421, NULL };
+
+const char *admin_refusal_sentence(const struct admin_refusal *refusal, const struct conf *conf,
+    const struct http_msg *m, char room[ADMIN_SENTENCE_MAX])
+{
+	struct text t = text_on(room, ADMIN_SENTENCE_MAX - 1);
+
+	if (refusal->sentence)
+		return refusal->sentence;
+	served_host_refusal(&t, conf, http_msg_get(m, H_HOST));
+	room[t.len] = '\0';
+	return room;
+}
 
 /* Why a request for a page other than a probe is refused. */
 static const struct admin_refusal *judge_operator(const struct conf *conf, const struct http_msg *m,

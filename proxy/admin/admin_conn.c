@@ -265,6 +265,7 @@ static void admin_take_head(struct admin_conn *conn)
 	static const char go_on[] = "HTTP/1.1 100 Continue\r\n\r\n";
 	struct iovec iov = { (char *)(uintptr_t)go_on, sizeof go_on - 1 };
 	const struct admin_refusal *refusal;
+	char room[ADMIN_SENTENCE_MAX];
 
 	conn->keep = conn->msg.keep_alive;
 	if (!admin_is_allowed(conn->admin, conn_peer_address(conn->conn))) { /* any more, since a reload */
@@ -272,7 +273,8 @@ static void admin_take_head(struct admin_conn *conn)
 		return;
 	}
 	if ((refusal = admin_judge(conn->admin->settings->conf, &conn->msg, &conn->who, &conn->page))) {
-		admin_refuse(conn, refusal->status, refusal->sentence);
+		admin_refuse(conn, refusal->status,
+		    admin_refusal_sentence(refusal, conn->admin->settings->conf, &conn->msg, room));
 		return;
 	}
 	if (!admin_move(conn, conn->page->reach == PROBES ? PLACE_PROBE : PLACE_WORK,

@@ -144,11 +144,15 @@ struct admin_asker {
 };
 struct admin_refusal {
 	int status;
-	const char *sentence;
+	const char *sentence;  /* NULL: it names the Host */
 };
 /* Finds the page. Returns why the request is refused; NULL: it is not. */
 const struct admin_refusal *admin_judge(const struct conf *, const struct http_msg *, struct admin_asker *,
     const struct admin_page **);
+/* The sentence of a refusal; one that names the Host is written to room. */
+enum { ADMIN_SENTENCE_MAX = 1024 };
+const char *admin_refusal_sentence(const struct admin_refusal *, const struct conf *, const struct http_msg *,
+    char room[ADMIN_SENTENCE_MAX]);
 /* Whether a page of ours made the request, or a person typed the URL into a browser. False: a page of another site may
  * have made the request, or a program. */
 bool admin_page_of_ours_asks(const struct http_msg *);

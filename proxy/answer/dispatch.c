@@ -18,6 +18,7 @@
 #include "proxy/cache/purge.h"
 #include "proxy/http/cors.h"
 #include "proxy/http/pac.h"
+#include "proxy/http/served_host.h"
 #include "proxy/http/start_page.h"
 #include "proxy/http/target.h"
 #include "proxy/http/target_inside.h"
@@ -28,15 +29,15 @@
 #define DISPATCH_ALLOW "Allow: GET, HEAD\r\n"
 #define DISPATCH_ALLOW_RELAYED "Allow: GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS\r\n"
 
-/* For who has set utfeed as the proxy of a reader whose feeds are https. */
+/* For somebody who has set utfeed as the proxy of a reader whose feeds are https; %s: the host, five times. */
 #define DISPATCH_NO_TUNNEL \
-	"CONNECT is not served, because nothing can be read in a tunnel. Subscribe to " \
-	"http://UTFEED:PORT/https://HOST/FEED (utfeed's own address, then the feed's URL), or to http://HOST/FEED by " \
-	"the proxy setting with the option upgrade-https on; `utfeed opml` rewrites a list of subscriptions. The " \
-	"option intercept has https feeds read as they are asked for (utfeed-intercept(7)); connect-allow opens " \
-	"tunnels, in which feeds stay as they are."
+	"CONNECT to %s is not served, because utfeed cannot read a feed in a tunnel. Subscribe to " \
+	"http://UTFEED:PORT/https://%s/FEED (utfeed's own address, then the feed's URL); `utfeed opml` rewrites a " \
+	"list of subscriptions. Or subscribe to http://%s/FEED, with this line in utfeed's configuration: " \
+	"upgrade-https = on. With the line intercept = %s utfeed opens the tunnel and repairs the feed " \
+	"(utfeed-intercept(7)). The line connect-allow = %s allows a tunnel that utfeed does not look into."
 
-enum { DISPATCH_VIA_MAX = 8 };
+enum { DISPATCH_VIA_MAX = 8, DISPATCH_SENTENCE_MAX = 2048 };
 
 /* Status and sentence of the answer to a request whose target is refused. */
 static const struct {
@@ -48,10 +49,13 @@ static const struct {
 	[TARGET_BAD_TARGET] = { 400, "The request target is neither a path nor an http or https URL." },
 	[TARGET_BAD_URL] = { 400, "The URL asked for is not valid" },
 	[TARGET_NO_ROUTE] = { 404,
-		"No route is configured for this path. Ask for /https://host/path, or configure a route." },
-	[TARGET_FORWARD_OFF] = { 403, "The forward proxy is switched off here." },
+		"No route is configured for this path. Ask for /https://host/path, or write a route in utfeed's "
+		"configuration, such as route = /news/=https://host/path/" },
+	[TARGET_FORWARD_OFF] = { 403,
+		"The forward proxy is off. To serve requests through it, write in utfeed's configuration: "
+		"forward = on" },
 	[TARGET_BAD_AUTHORITY] = { 400, "The target of CONNECT is not of the form host:port." },
-	[TARGET_NOT_SERVED] = { 421, "This name in Host is not one that is served here (hosts)." },
+	[TARGET_NOT_SERVED] = { 421, "" },              /* served_host_refusal() */
 	[TARGET_MISDIRECTED] = { 421, "This tunnel leads to another host than the one asked for." },
 	[TARGET_BAD_PATH] = { 400, "The path leaves its route or is too long." },
 };
@@ -173,6 +177,68 @@ static void dispatch_to_target(struct answer *a, const struct requester *who, st
 		dispatch_relay(a, &r);
 }
 
+/* ---- refusals ---- */
+
+/* Ends a text_on() and answers with it. */
+static struct object *dispatch_say(const struct request_context *ctx, int status, const char *fields, struct text *t)
+{
+	t->bytes[t->len] = '\0';
+	return local_reply(ctx, status, fields, t->bytes, "");
+}
+
+/* why: what is wrong with the URL; "": the error says it all. */
+static struct object *dispatch_refuse(const struct answer *a, enum target_error e, const char *why)
+{
+	char room[DISPATCH_SENTENCE_MAX];
+	struct text t = text_on(room, sizeof room - 1);
+
+	if (e != TARGET_NOT_SERVED)
+		return local_reply(a->ctx, target_answers[e].status, "", target_answers[e].text, why);
+	served_host_refusal(&t, a->ctx->conf, http_msg_get(a->request->msg, H_HOST));
+	return dispatch_say(a->ctx, target_answers[e].status, "", &t);
+}
+
+static struct object *dispatch_refuse_tunnel(const struct request_context *ctx, const struct request *request)
+{
+	char room[DISPATCH_SENTENCE_MAX];
+	struct text t = text_on(room, sizeof room - 1);
+	struct destination to;
+	const char *host =
+	    target_authority(&to, request->msg) == TARGET_OK && !strchr(to.host, ':') ? to.host : "HOST";
+
+	text_printf(&t, DISPATCH_NO_TUNNEL, host, host, host, host, host);
+	return dispatch_say(ctx, 405, DISPATCH_ALLOW, &t);
+}
+
+/* A request of that method for a URL of the gateway. */
+static struct object *dispatch_refuse_method(const struct answer *a)
+{
+	const struct destination *to = &a->target.to;
+	char room[DISPATCH_SENTENCE_MAX];
+	struct text t = text_on(room, sizeof room - 1);
+
+	text_printf(&t, "Only GET and HEAD are served for URLs. To pass other methods on to %s, write a route in "
+	    "utfeed's configuration, such as route = /%s/=%s://%s/", to->authority, to->host,
+	    url_scheme_name(to->tls ? URL_HTTPS : URL_HTTP), to->authority);
+	return dispatch_say(a->ctx, 405, DISPATCH_ALLOW, &t);
+}
+
+static struct object *dispatch_refuse_purge(const struct request_context *ctx, const struct requester *who)
+{
+	char room[DISPATCH_SENTENCE_MAX], address[REQUESTER_TEXT_MAX];
+	struct text t = text_on(room, sizeof room - 1);
+	const char *name = requester_address(who, address);
+
+	if (*name)
+		text_printf(&t, "The address %s may not purge. To allow it, write in utfeed's configuration: "
+		    "purge-allow = %s", name, name);
+	else
+		text_puts(&t, "The proxy in front does not name its client (client-field), so nobody may purge.");
+	return dispatch_say(ctx, 403, "", &t);
+}
+
+/* ---- purges ---- */
+
 /* The answer to a PURGE. counting: the responses that memory held are not all counted. owed: the store behind memory
  * has not removed the responses yet. This process no longer finds any of them. */
 static struct object *dispatch_purged(const struct request_context *ctx, const struct purge *purge, int64_t n,
@@ -205,18 +271,18 @@ static struct object *dispatch_purge(struct answer *a, const struct requester *w
 	struct purge purge;
 
 	if (!requester_in(who, &ctx->conf->purge_allow))
-		return local_reply(ctx, 403, "", "This address may not purge (purge-allow).", "");
+		return dispatch_refuse_purge(ctx, who);
 	if (!who->rights)
 		return local_reply(ctx, 403, "",
-		    "A proxy may not purge, nor who comes through one that is not believed (trusted-proxies).", "");
+		    "A proxy may not purge, nor a client behind one that trusted-proxies does not name.", "");
 	if (cache_is_retired(ctx->cache))
 		return local_reply(ctx, 503, "Retry-After: 0\r\n", "Another process serves now. Ask again.", "");
 	if (!purge_read(&purge, request_purge_words(a->request)))
 		return local_reply(ctx, 400, "",
 		    "X-Purge is url, prefix, host or all, and may have \", soft\" behind it.", "");
 	a->kind = KIND_PURGE;
-	if (purge_run(&purge, ctx->cache, ctx->backoff, &a->target.to, loop_wall_ms(ctx->loop) / 1000,
-	        loop_now_ms(ctx->loop), &begun) ||
+	if (purge_run(&purge, ctx->cache, ctx->backoff, purge.what == PURGE_ALL ? NULL : &a->target.to,
+	        loop_wall_ms(ctx->loop) / 1000, loop_now_ms(ctx->loop), &begun) ||
 	    purge_wait_new(&a->purging, ctx->sweeper, &begun))
 		return NULL;
 	stats_add(loop_stats(ctx->loop), STAT_CACHE_PURGES, 1);
@@ -236,7 +302,7 @@ int dispatch_tunnel(const struct request_context *ctx, const struct request *req
 	if (inside)
 		*refusal = local_reply(ctx, 405, DISPATCH_ALLOW_RELAYED, "There is no tunnel within a tunnel.", "");
 	else if (!ctx->conf->connect_allow.count)
-		*refusal = local_reply(ctx, 405, DISPATCH_ALLOW, DISPATCH_NO_TUNNEL, "");
+		*refusal = dispatch_refuse_tunnel(ctx, request);
 	else if ((e = target_authority(to, request->msg)) != TARGET_OK)
 		*refusal = local_reply(ctx, target_answers[e].status, "", target_answers[e].text, "");
 	else
@@ -292,7 +358,17 @@ static struct object *dispatch_preflight(const struct answer *a)
 {
 	if (cors_allows(answer_cors(a), a->request->msg))
 		return local_reply(a->ctx, 204, "", "", "");
-	return local_reply(a->ctx, 403, "", "Pages of this origin may not read responses here (cors-allow).", "");
+	return local_reply(a->ctx, 403, "", "Pages of this origin may not read responses here. To allow them, write "
+	    "the origin in utfeed's configuration, such as cors-allow = https://reader.example", "");
+}
+
+/* Whether a PURGE of everything came to a path that no route takes: it needs none. The Host was found to be served. */
+static bool dispatch_purges_all(const struct request *request, enum target_error e)
+{
+	struct purge purge;
+
+	return (e == TARGET_NO_ROUTE || e == TARGET_FORWARD_OFF) && slice_is(request_method(request), "purge") &&
+	    purge_read(&purge, request_purge_words(request)) && purge.what == PURGE_ALL;
 }
 
 void dispatch(struct answer *a, const struct answer_asked *asked)
@@ -310,10 +386,12 @@ void dispatch(struct answer *a, const struct answer_asked *asked)
 	    target_find(target, ctx->conf, request->msg, port, path, sizeof a->memory.path, &why);
 	if (e == TARGET_PAC)
 		a->object = dispatch_pac(ctx, request, port);
+	else if (dispatch_purges_all(request, e))
+		a->object = dispatch_purge(a, asked->who);
 	else if (e == TARGET_NO_ROUTE && start_page_is(http_msg_target(request->msg)))
 		a->object = dispatch_start_page(ctx, request);
 	else if (e != TARGET_OK)
-		a->object = local_reply(ctx, target_answers[e].status, "", target_answers[e].text, why);
+		a->object = dispatch_refuse(a, e, why);
 	else if (slice_is(request_method(request), "purge"))
 		a->object = dispatch_purge(a, asked->who);
 	else if (answer_cors(a) && cors_is_preflight(request->msg))
@@ -321,7 +399,7 @@ void dispatch(struct answer *a, const struct answer_asked *asked)
 	else if (request->method == METHOD_TRACE && target->mode != TARGET_GATEWAY)
 		a->object = local_reply(ctx, 405, DISPATCH_ALLOW_RELAYED, "This method is not served.", "");
 	else if (target->mode == TARGET_GATEWAY && !request_reads(request))
-		a->object = local_reply(ctx, 405, DISPATCH_ALLOW, "Only GET and HEAD are served for URLs.", "");
+		a->object = dispatch_refuse_method(a);
 	else if (request_ends_here(request))
 		a->object = local_reply(ctx, 200, DISPATCH_ALLOW_RELAYED,
 		    "This is as far as Max-Forwards lets the request go.", "");

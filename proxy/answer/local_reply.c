@@ -43,7 +43,7 @@ struct object *local_reply_failed(const struct request_context *ctx, const struc
 	if (failure->received_status)
 		text_printf(&t, "; received-status=%d", failure->received_status);
 	if (failure->details[0])
-		text_printf(&t, "; details=\"%s\"", failure->details);
+		text_printf(&t, "; details=\"%.*s\"", failure_details_length(failure), failure->details);
 	text_puts(&t, "\r\n");
 	if (failure->retry_after_s)
 		text_printf(&t, "Retry-After: %u\r\n", failure->retry_after_s);

@@ -177,18 +177,26 @@ static void requester_read_fields(struct requester *requester, const struct conf
 	requester_follow(requester, conf, &hops);
 }
 
+const char *requester_address(const struct requester *requester, char text[REQUESTER_TEXT_MAX])
+{
+	*text = '\0';
+	if (requester->known)
+		inet_ntop(requester->ip.ipv6 ? AF_INET6 : AF_INET, requester->ip.bytes, text, REQUESTER_TEXT_MAX);
+	return text;
+}
+
 const char *requester_text(const struct requester *requester, char text[REQUESTER_TEXT_MAX])
 {
-	char ip[INET6_ADDRSTRLEN] = "", port[8] = "-";
+	char ip[REQUESTER_TEXT_MAX], port[8] = "-";
 
 	if (!requester->known)
 		return "unknown";
 	if (requester->local)
 		return "unix:";
-	inet_ntop(requester->ip.ipv6 ? AF_INET6 : AF_INET, requester->ip.bytes, ip, sizeof ip);
 	if (requester->port)
 		snprintf(port, sizeof port, "%u", (unsigned)requester->port);
-	snprintf(text, REQUESTER_TEXT_MAX, requester->ip.ipv6 ? "[%s]:%s" : "%s:%s", ip, port);
+	snprintf(text, REQUESTER_TEXT_MAX, requester->ip.ipv6 ? "[%.45s]:%s" : "%.45s:%s",
+	    requester_address(requester, ip), port);
 	return text;
 }
 

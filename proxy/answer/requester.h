@@ -38,5 +38,7 @@ bool requester_is_loopback(const struct requester *);
 /* Writes "192.0.2.7:80", "[2001:db8::1]:80", "unix:" or "unknown"; the port is "-" if it is not known. Terminated.
  * Returns the text. */
 const char *requester_text(const struct requester *, char text[REQUESTER_TEXT_MAX]);
+/* Writes the address alone, as the configuration names it; "" if it is not known. Returns text. */
+const char *requester_address(const struct requester *, char text[REQUESTER_TEXT_MAX]);
 
 #endif

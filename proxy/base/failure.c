@@ -3,6 +3,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 static const struct {
 	const char *token, *text;
@@ -28,6 +29,11 @@ void failure_set(struct failure *failure, enum failure_kind error, const char *f
 	for (char *p = failure->details; *p; p++)
 		if (*p < 0x20 || *p > 0x7e || *p == '"' || *p == '\\')
 			*p = '?';
+}
+
+int failure_details_length(const struct failure *failure)
+{
+	return (int)strcspn(failure->details, ";");
 }
 
 const char *failure_token(enum failure_kind e)

@@ -27,6 +27,9 @@ struct failure {
 /* details: as by printf; quotes, backslashes and anything that is not printable ASCII become '?'. */
 void failure_set(struct failure *, enum failure_kind, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
+/* The length of the details up to a semicolon. Behind it stands advice for people, which Proxy-Status leaves out. */
+int failure_details_length(const struct failure *);
+
 const char *failure_token(enum failure_kind);
 const char *failure_text(enum failure_kind);
 int failure_status(enum failure_kind);

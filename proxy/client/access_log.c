@@ -134,6 +134,8 @@ size_t access_log_text(char buf[ACCESS_LOG_LINE_MAX], const struct access_log_en
 	if (entry->user)
 		add_user(&t, entry->user);
 	add_route(&t, entry->route);
+	if (entry->origin_host)
+		add_or_dash(&t, " origin_host=", entry->origin_host);
 	buf[t.len] = '\n';
 	return t.len + 1;
 }

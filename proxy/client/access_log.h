@@ -30,6 +30,9 @@ struct access_log_entry {
 	struct log_id id;
 	const char *route;                 /* its name; NULL: none */
 	const char *user;                  /* by client-auth; NULL: none is known */
+	/* The host and port of the URL asked for; NULL: no URL was asked for. In the format text of routes alone, whose
+	 * targets do not show it. */
+	const char *origin_host;
 	/* The members from here on are for json and combined alone. */
 	int64_t wall_ms;                   /* when the response ended */
 	const char *version;               /* "1.1"; NULL: the request's head was not complete */
@@ -38,7 +41,6 @@ struct access_log_entry {
 	const char *way;                   /* answer_way_names */
 	const struct cache_status *cache;  /* NULL: the cache was not asked */
 	const struct fetch_timing *timing; /* NULL: nothing was fetched for the request */
-	const char *origin_host;           /* the host and port of the URL asked for; NULL: no URL was asked for */
 	int64_t first_byte_us;             /* until the answer's head went out; negative: it never did */
 	const char *traceparent;           /* NULL: none */
 };

@@ -142,7 +142,7 @@ static void client_forbid(struct client *c)
 		return;
 	client_start(c);
 	c->exchange->msg.base = c->exchange->in;
-	client_refuse(c, 403, CLIENT_FORBIDDEN);
+	client_refuse_stranger(c, &c->who);
 	client_pump(c);
 }
 

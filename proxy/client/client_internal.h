@@ -20,8 +20,6 @@
 #include "proxy/net/tls_hello.h"
 #include "proxy/object/sender.h"
 
-#define CLIENT_FORBIDDEN "This address may not use this proxy (client-allow)."
-
 struct login_waiter;
 
 enum client_state {
@@ -230,6 +228,8 @@ void client_read(struct client *);             /* into exchange->in */
 bool client_parse(struct client *);            /* true: a request is there or the state changed otherwise */
 void client_find_method(struct exchange *);
 void client_refuse(struct client *, int status, const char *text);
+/* Refuses a request of somebody whom client-allow does not name. */
+void client_refuse_stranger(struct client *, const struct requester *);
 
 /* Carries out a request that may be carried out. */
 void client_carry_out(struct client *);

@@ -15,6 +15,11 @@ static const struct fetch_timing *client_timing(const struct exchange *exchange)
 	return status && status->hit ? NULL : exchange->timing;
 }
 
+static const char *client_origin_host(const struct target *target)
+{
+	return target && target->to.path ? target->to.authority : NULL;
+}
+
 /* Adds what only some formats show. */
 static void client_log_more(struct client *c, struct access_log_entry *entry)
 {
@@ -30,7 +35,7 @@ static void client_log_more(struct client *c, struct access_log_entry *entry)
 	entry->cache = answer_status(&exchange->answer);
 	entry->first_byte_us = exchange->first_us ? (int64_t)(exchange->first_us - exchange->start_us) : -1;
 	entry->timing = client_timing(exchange);
-	entry->origin_host = target && target->to.path ? target->to.authority : NULL;
+	entry->origin_host = client_origin_host(target);
 	if (complete) {
 		entry->version = exchange->msg.minor ? "1.1" : "1.0";
 		entry->referer = http_msg_get(&exchange->msg, H_REFERER);
@@ -84,6 +89,7 @@ void client_log_line(struct client *c, const char *end)
 		.id = exchange->id,
 		.route = target ? target->route->name : NULL,
 		.user = exchange->user,
+		.origin_host = target && target->mode == TARGET_ROUTE ? client_origin_host(target) : NULL,
 	};
 
 	if (format != CONF_LOG_TEXT)

@@ -21,6 +21,21 @@ void client_refuse(struct client *c, int status, const char *text)
 	client_take_object(c, local_reply(client_context(c), status, "", text, ""));
 }
 
+void client_refuse_stranger(struct client *c, const struct requester *who)
+{
+	char text[2 * REQUESTER_TEXT_MAX + 128], address[REQUESTER_TEXT_MAX];
+	const char *name = requester_address(who, address);
+
+	if (*name)
+		snprintf(text, sizeof text,
+		    "The address %s may not use this proxy. To allow it, write in utfeed's configuration: "
+		    "client-allow = %s",
+		    name, name);
+	else
+		snprintf(text, sizeof text, "The proxy in front does not name its client (client-field).");
+	client_refuse(c, 403, text);
+}
+
 /* Whether the bytes begin with a word that could be a method; if not, they are no HTTP at all. */
 static bool client_has_method(const struct exchange *exchange)
 {
@@ -168,7 +183,7 @@ static void client_request(struct client *c)
 	    client_conf(c)->trace_allow.count && requester_in(&exchange->who, &client_conf(c)->trace_allow);
 	if (client_conf(c)->trusted_proxies.count && !requester_in(&exchange->who, &client_conf(c)->client_allow)) {
 		stats_add(loop_stats(client_loop(c)), STAT_CLIENTS_FORBIDDEN, 1);
-		client_refuse(c, 403, CLIENT_FORBIDDEN);
+		client_refuse_stranger(c, &c->exchange->who);
 		return;
 	}
 	if (!client_slows_down(c) && !client_must_log_in(c))

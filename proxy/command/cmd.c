@@ -28,19 +28,17 @@ static void cmd_tell_absent(const char *path, const char *command, bool fetches)
 	url_mask(shown, sizeof shown, url.bytes ? url.bytes : "", url.failed ? 0 : url.len);
 	switch (meant) {
 	case MEANT_NO_URL:
-		fprintf(stderr, ": %s\n", why);
+		fprintf(stderr, ": %s; write the name of a file%s\n", why,
+		    fetches ? ", or a URL that begins with http:// or https://" : "");
 		break;
 	case MEANT_OTHER_SCHEME:
-		fputs(": there is no such file, and URLs have to begin with http:// or https://\n", stderr);
+		fputs(": there is no such file; write a URL that begins with http:// or https://\n", stderr);
 		break;
 	case MEANT_URL:
-		fputs(": there is no such file; ", stderr);
-		fputs(fetches ? "did you mean " : "for a URL: curl -sL '", stderr);
+		fputs(": there is no such file; for the URL write: ", stderr);
+		fputs(fetches ? "utfeed check '" : "curl -sL '", stderr);
 		visible_bytes(stderr, shown);
-		if (fetches)
-			fputs("?\n", stderr);
-		else
-			fprintf(stderr, "' | utfeed %s\n", command);
+		fprintf(stderr, fetches ? "'\n" : "' | utfeed %s\n", command);
 	}
 	text_free(&url);
 }

@@ -149,27 +149,26 @@ static int check_one(struct check_command *command, const char *word)
 
 /* ---- the output ---- */
 
-static bool check_locale_is_utf_8(void)
+/* Whether output is UTF-8: on a terminal if the locale says so, elsewhere unless the locale names another charset. The
+ * locales C and POSIX, which cron and containers have, name none. */
+static bool check_writes_utf_8(bool terminal)
 {
 	locale_t locale = newlocale(LC_CTYPE_MASK, "", (locale_t)0);
-	bool utf_8;
+	const char *charset = locale ? nl_langinfo_l(CODESET, locale) : "";
+	bool utf_8 = !strcmp(charset, "UTF-8") || (!terminal && (!*charset || !strcmp(charset, "ANSI_X3.4-1968")));
 
-	if (!locale)
-		return false;
-	utf_8 = !strcmp(nl_langinfo_l(CODESET, locale), "UTF-8");
-	freelocale(locale);
+	if (locale)
+		freelocale(locale);
 	return utf_8;
 }
 
-/* Only a terminal gets more than plain ASCII. NO_COLOR counts if it is not empty (https://no-color.org). */
+/* NO_COLOR counts if it is not empty (https://no-color.org). */
 static struct check_style check_style_of(int fd)
 {
-	const char *no_colour = getenv("NO_COLOR"), *terminal = getenv("TERM");
-	bool plain = (no_colour && *no_colour) || !terminal || !strcmp(terminal, "dumb");
+	const char *no_colour = getenv("NO_COLOR"), *name = getenv("TERM");
+	bool plain = (no_colour && *no_colour) || !name || !strcmp(name, "dumb"), terminal = isatty(fd);
 
-	if (!isatty(fd))
-		return (struct check_style){ false, false };
-	return (struct check_style){ !plain, check_locale_is_utf_8() };
+	return (struct check_style){ terminal && !plain, check_writes_utf_8(terminal) };
 }
 
 static int check_open(struct check_command *command)

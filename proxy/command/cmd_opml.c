@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "conf/url.h"
+#include "conf/conf.h"
 #include "core/normalise/normalise.h"
 #include "proxy/command/opml.h"
 
@@ -108,22 +108,6 @@ static int opml_run(const char *gateway, const char *path)
 	return status;
 }
 
-/* Cuts slashes off the end of the gateway's URL. */
-static int opml_gateway(char *gateway)
-{
-	size_t len = strlen(gateway);
-	struct url url;
-	enum url_error error = url_parse(gateway, len, &url);
-
-	if (error)
-		return cmd_usage(usage, "--gateway", url_error_text(error));
-	if (url.has_query)
-		return cmd_usage(usage, "--gateway", "its URL has no query");
-	while (len > 0 && gateway[len - 1] == '/')
-		gateway[--len] = '\0';
-	return CMD_OK;
-}
-
 int cmd_opml(int argc, char **argv)
 {
 	enum { OPT_GATEWAY = 256, OPT_HELP };
@@ -132,6 +116,7 @@ int cmd_opml(int argc, char **argv)
 		{ "help", no_argument, NULL, OPT_HELP },
 		{ NULL, 0, NULL, 0 },
 	};
+	struct conf_error error;
 	char *gateway = NULL;
 	int opt;
 
@@ -149,7 +134,7 @@ int cmd_opml(int argc, char **argv)
 		return cmd_usage(usage, "--gateway is missing: the URL under which utfeed listens", NULL);
 	if (argc - optind > 1)
 		return cmd_usage(usage, "one file at a time", argv[optind + 1]);
-	if (opml_gateway(gateway) != CMD_OK)
-		return CMD_USAGE;
+	if (conf_read_gateway(gateway, &error) != 0)
+		return cmd_usage(usage, "--gateway", error.text);
 	return opml_run(gateway, optind < argc ? argv[optind] : "-");
 }

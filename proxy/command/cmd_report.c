@@ -39,11 +39,12 @@ static void report_tell(const struct publishers *publishers)
 
 	if (publishers->combined > 0)
 		fprintf(stderr,
-		    "utfeed: %" PRIu64 " of %" PRIu64 " lines are of a combined log, which lacks the encodings that "
-		    "the report needs; utfeed writes them with log-format = json (or text)\n",
+		    "utfeed: %" PRIu64 " of %" PRIu64 " lines are of a combined log, which says neither the label nor "
+		    "the encoding nor the repairs of a feed; write log-format = json (or text) in utfeed's "
+		    "configuration\n",
 		    publishers->combined, publishers->lines);
 	if (strange > 0)
-		fprintf(stderr, "utfeed: %" PRIu64 " of %" PRIu64 " lines are none of an access log\n", strange,
+		fprintf(stderr, "utfeed: %" PRIu64 " of %" PRIu64 " lines are not of an access log\n", strange,
 		    publishers->lines);
 	if (publishers->left_out > 0)
 		fprintf(stderr, "utfeed: %" PRIu64 " lines are left out: they are of more feeds than %d\n",

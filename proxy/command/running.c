@@ -88,7 +88,7 @@ static int running_ask(const struct conf *conf, const char *running, bool trial,
 	if (path && *path == '/' && strlen(path) <= CONF_UNIX_PATH_MAX)
 		admin_target_of_listener(&t, &l, "");
 	else if (path || admin_target_of_url(&t, running, ""))
-		return running_complain(running, "allowed: " RUNNING_FORMS);
+		return running_complain(running, "does not name a running utfeed; write " RUNNING_FORMS);
 	return running_ask_admin(conf, &t, running, trial, lines);
 }
 

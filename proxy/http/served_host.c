@@ -97,3 +97,20 @@ bool served_admin_host(const struct conf *conf, const char *text, const struct u
 	return tls || !asked->host.len || is_no_strangers(name, len, asked->ipv6) ||
 	    served_host_is_listed(&conf->hosts, name, len);
 }
+
+/* The option takes the place of its default, so that the first name needs the addresses beside it. */
+void served_host_refusal(struct text *t, const struct conf *conf, struct slice host)
+{
+	struct url_host asked = { .port = 0 };
+	struct slice name = host;
+
+	if (url_parse_host(host.at, host.len, &asked) == URL_OK) {
+		name.at += asked.host.at;
+		name.len = served_length(name.at, asked.host.len);
+	}
+	text_puts(t, "This utfeed does not answer to the name ");
+	text_add(t, name.at, name.len);
+	text_puts(t, " in Host. To serve that name, write in its configuration: hosts = ");
+	text_add(t, name.at, name.len);
+	text_puts(t, conf->hosts.count ? "" : ", localhost, 0.0.0.0/0, ::/0 (the last three keep addresses served)");
+}

@@ -6,6 +6,7 @@
 #define UTFEED_PROXY_HTTP_SERVED_HOST_H
 
 #include "conf/conf.h"
+#include "proxy/base/text.h"
 
 /* text: a Host field, with asked parsed from it. A request whose Host is empty or absent comes from no browser and is
  * served. tls: the client knows from our certificate that the name is ours. */
@@ -13,5 +14,8 @@ bool served_host(const struct conf *, const char *text, const struct url_host *a
 /* Likewise for the admin listener, which has names of its own: addresses, names that no stranger can register, and the
  * names of hosts. The hosts of routes are not among them. */
 bool served_admin_host(const struct conf *, const char *text, const struct url_host *asked, bool tls);
+/* Writes the sentence for a client whose valid Host is not served, with the line of the configuration that would serve
+ * it. */
+void served_host_refusal(struct text *, const struct conf *, struct slice host);
 
 #endif

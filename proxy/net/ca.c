@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "proxy/net/tls_context.h"
+#include "proxy/net/tls_pem.h"
 
 enum { CA_RSA_BITS_MIN = 2048, CA_ABOVE_MAX = 8 };
 
@@ -41,23 +42,36 @@ int64_t ca_time(const ASN1_TIME *t)
 
 /* ---- reading ---- */
 
+static const char *const ca_file_names[] = { "", "certificate", "private key" };
+
+/* The file can be read, and OpenSSL finds nothing in it that serves. */
+static int fail_file(struct ca_why *why, enum ca_file file, const char *path)
+{
+	const char *lacks = tls_pem_lacks(path, file == CA_FILE_KEY ? TLS_PEM_KEY : TLS_PEM_CERTIFICATE);
+
+	if (!lacks)
+		return ca_fail(why, file, "%s %s", ca_file_names[file], path);
+	ERR_clear_error();
+	return ca_fail(why, file, "%s %s", path, lacks);
+}
+
 /* The file as OpenSSL reads it; NULL: why. For a key nobody but owner and group may read it, and none but the owner
  * write. */
 static BIO *open_file(const char *path, enum ca_file file, struct ca_why *why)
 {
-	static const char *const what[] = { "", "certificate", "private key" };
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	struct stat about;
 	BIO *bio = NULL;
 
 	if (fd < 0 || fstat(fd, &about))
-		ca_fail(why, file, "%s %s: %s", what[file], path, strerror(errno));
+		ca_fail(why, file, "%s %s: %s; write the name of a PEM file that utfeed may read; utfeed ca makes one",
+		    ca_file_names[file], path, strerror(errno));
 	else if (!S_ISREG(about.st_mode))
-		ca_fail(why, file, "%s %s is no file", what[file], path);
+		ca_fail(why, file, "%s %s is not a file; write the name of a PEM file", ca_file_names[file], path);
 	else if (file == CA_FILE_KEY && about.st_mode & (S_IWGRP | S_IRWXO))
 		ca_fail(why, file,
-		    "private key %s has the mode %04o, so that others can read or change it; make another pair with "
-		    "utfeed ca if somebody may have, and chmod 600 the file",
+		    "private key %s has the mode %04o, so that others can read or change it; chmod 600 the file, and "
+		    "make another pair with utfeed ca if somebody may have read it",
 		    path, (unsigned)about.st_mode & 07777);
 	else if (!(bio = BIO_new_fd(fd, BIO_CLOSE)))
 		ca_fail(why, CA_FILE_NONE, "out of memory");
@@ -105,7 +119,7 @@ static int read_certificates(struct ca *ca, const char *path, struct ca_why *why
 	if (!bio)
 		return -1;
 	if (!(ca->cert = PEM_read_bio_X509(bio, NULL, NULL, NULL)))
-		status = ca_fail(why, CA_FILE_CERT, "certificate %s", path);
+		status = fail_file(why, CA_FILE_CERT, path);
 	else if (read_above(ca, bio))
 		status = ca_fail(why, CA_FILE_NONE, "out of memory");
 	BIO_free_all(bio);
@@ -124,10 +138,11 @@ static int read_private_key(struct ca *ca, const char *path, struct ca_why *why)
 	if (ca->key)
 		return 0;
 	if (!encrypted)
-		return ca_fail(why, CA_FILE_KEY, "private key %s", path);
+		return fail_file(why, CA_FILE_KEY, path);
 	ERR_clear_error();
 	return ca_fail(why, CA_FILE_KEY,
-	    "private key %s is encrypted, and there is nobody to ask for its password; openssl pkey writes it without",
+	    "private key %s is encrypted, and there is nobody to ask for its password; write it without one by openssl "
+	    "pkey",
 	    path);
 }
 
@@ -139,7 +154,8 @@ static int judge_use(const struct ca *ca, const char *path, struct ca_why *why)
 
 	if (!(flags & EXFLAG_CA) || flags & EXFLAG_INVALID)
 		return ca_fail(why, CA_FILE_CERT,
-		    "certificate %s is no authority's (basicConstraints without CA:TRUE); utfeed ca makes one", path);
+		    "certificate %s is not an authority's (basicConstraints without CA:TRUE); utfeed ca makes one",
+		    path);
 	if (!(X509_get_key_usage(ca->cert) & KU_KEY_CERT_SIGN))
 		return ca_fail(why, CA_FILE_CERT,
 		    "certificate %s may sign no certificates (keyUsage without keyCertSign); utfeed ca makes one that "
@@ -170,7 +186,8 @@ static int judge_key(const struct ca *ca, const char *cert, const char *path, st
 	if (X509_check_private_key(ca->cert, ca->key) != 1) {
 		ERR_clear_error();
 		return ca_fail(why, CA_FILE_KEY,
-		    "private key %s is not that of the certificate %s; utfeed ca makes the two together", path, cert);
+		    "private key %s is not the key of certificate %s; write the two files of one pair, as utfeed ca "
+		    "makes them", path, cert);
 	}
 	if (EVP_PKEY_get_base_id(ca->key) == EVP_PKEY_RSA && EVP_PKEY_get_bits(ca->key) < CA_RSA_BITS_MIN)
 		return ca_fail(why, CA_FILE_KEY,

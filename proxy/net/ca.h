@@ -19,7 +19,7 @@ enum ca_kind { CA_ECDSA, CA_RSA, CA_KINDS };   /* of a key: P-256, or 2048 bits 
 
 /* The file that is to blame, if one is. */
 enum ca_file { CA_FILE_NONE, CA_FILE_CERT, CA_FILE_KEY };
-struct ca_why { enum ca_file file; char text[400]; };
+struct ca_why { enum ca_file file; char text[640]; };
 
 /* ---- ca_make.c ---- */
 

@@ -12,6 +12,7 @@
 
 #include "proxy/base/log.h"
 #include "proxy/net/loop.h"
+#include "proxy/net/tls_pem.h"
 #include "proxy/net/tls_sessions.h"
 #include "proxy/net/tls_verdicts.h"
 
@@ -83,11 +84,18 @@ static int why_set(struct tls_why *why, enum tls_file file, const char *name)
 {
 	static const char *const what[TLS_FILES] = { "TLS", "certificate authorities", "certificate", "private key" };
 	unsigned long e = ERR_peek_error();
-	const char *reason = ERR_SYSTEM_ERROR(e) ? strerror(ERR_GET_REASON(e)) : ERR_reason_error_string(e);
+	bool unread = ERR_SYSTEM_ERROR(e);
+	const char *reason = unread ? strerror(ERR_GET_REASON(e)) : ERR_reason_error_string(e);
+	const char *lacks = *name && !unread ?
+	    tls_pem_lacks(name, file == TLS_FILE_KEY ? TLS_PEM_KEY : TLS_PEM_CERTIFICATE) : NULL;
 
 	why->file = file;
-	snprintf(why->text, sizeof why->text, "%s%s%s: %s", what[file], *name ? " " : "", name,
-	    reason ? reason : "unknown error");
+	if (lacks)
+		snprintf(why->text, sizeof why->text, "%s %s", name, lacks);
+	else
+		snprintf(why->text, sizeof why->text, "%s%s%s: %s%s", what[file], *name ? " " : "", name,
+		    reason ? reason : "unknown error",
+		    *name && unread ? "; write the name of a PEM file that utfeed may read" : "");
 	ERR_clear_error();
 	return -1;
 }
@@ -99,9 +107,10 @@ int tls_no_password(char *buf, int size, int writing, void *asked)
 	return 0;                      /* the default of OpenSSL would ask on the terminal */
 }
 
-static int ctx_read_key(SSL_CTX *ctx, const char *key, struct tls_why *why)
+/* cert: the file of the certificate, for messages. */
+static int ctx_read_key(SSL_CTX *ctx, const char *key, const char *cert, struct tls_why *why)
 {
-	bool encrypted = false, failed;
+	bool encrypted = false, failed, is_other;
 
 	SSL_CTX_set_default_passwd_cb(ctx, tls_no_password);
 	SSL_CTX_set_default_passwd_cb_userdata(ctx, &encrypted);
@@ -110,12 +119,17 @@ static int ctx_read_key(SSL_CTX *ctx, const char *key, struct tls_why *why)
 	SSL_CTX_set_default_passwd_cb_userdata(ctx, NULL);
 	if (!failed)
 		return 0;
+	is_other = ERR_GET_REASON(ERR_peek_error()) == X509_R_KEY_VALUES_MISMATCH ||
+	    ERR_GET_REASON(ERR_peek_error()) == X509_R_KEY_TYPE_MISMATCH;
 	why_set(why, TLS_FILE_KEY, key);
 	if (encrypted)
 		snprintf(why->text, sizeof why->text,
-		    "private key %s is encrypted, and there is nobody to ask for its password; openssl pkey writes it "
-		    "without",
+		    "private key %s is encrypted, and there is nobody to ask for its password; write it without one by "
+		    "openssl pkey",
 		    key);
+	else if (is_other)
+		snprintf(why->text, sizeof why->text,
+		    "private key %s is not the key of certificate %s; write the two files of one pair", key, cert);
 	return -1;
 }
 
@@ -197,7 +211,7 @@ static int ctx_read_files(SSL_CTX *ctx, const struct tls_settings *settings, str
 		return 0;
 	if (SSL_CTX_use_certificate_chain_file(ctx, settings->cert) != 1)
 		return why_set(why, TLS_FILE_CERT, settings->cert);
-	if (ctx_read_key(ctx, key, why)) {
+	if (ctx_read_key(ctx, key, settings->cert, why)) {
 		if (!*settings->key)
 			why->file = TLS_FILE_CERT;
 		return -1;
@@ -343,13 +357,15 @@ bool tls_context_is_out_of_date(struct tls_context *context, const char *file, s
 		return false;
 	why->file = TLS_FILE_CERT;
 	if (tls_validity(own, said) != TLS_VALID) {
-		snprintf(why->text, sizeof why->text, "certificate %s: %s", file, said);
+		snprintf(why->text, sizeof why->text, "certificate %s %s; renew it, since clients refuse it", file,
+		    said);
 		return true;
 	}
 	SSL_CTX_get0_chain_certs(context->ssl, &chain);
 	while (i < sk_X509_num(chain) && tls_validity(sk_X509_value(chain, i), said) == TLS_VALID)
 		i++;
-	snprintf(why->text, sizeof why->text, "a certificate above the first in %s: %s", file, said);
+	snprintf(why->text, sizeof why->text,
+	    "a certificate above the first in %s %s; renew it, since clients refuse it", file, said);
 	return i < sk_X509_num(chain);
 }
 

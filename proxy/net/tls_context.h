@@ -27,7 +27,7 @@ struct tls_settings {
 
 /* The file that is to blame for a failure, if one is. */
 enum tls_file { TLS_FILE_NONE, TLS_FILE_CA, TLS_FILE_CERT, TLS_FILE_KEY, TLS_FILES };
-struct tls_why { enum tls_file file; char text[256]; };
+struct tls_why { enum tls_file file; char text[512]; };
 
 /* One reference. NULL: why tells the reason. */
 struct tls_context *tls_context_new(const struct tls_settings *, struct tls_why *);

@@ -124,10 +124,22 @@ static void dial_note(struct dial *dial, enum failure_kind error, int err)
 		failure_set(&dial->failure, error, "%s%s", dial_whose(dial), strerror(err));
 }
 
-/* why: dial_own, or what the guard says. */
-static void dial_note_refusal(struct dial *dial, const char *whose, const char *why)
+/* The longest host that leaves room for the rest of a failure's details. */
+enum { DIAL_SHOWN_HOST = 64 };
+
+/* why: dial_own, or what the guard says. The client learns which line of the configuration would open the host: its
+ * own URL or a redirect named that. */
+static void dial_note_refusal(struct dial *dial, const char *whose, const char *host, const char *why)
 {
-	failure_set(&dial->failure, why == dial_own ? FAILURE_OWN_LISTENER : FAILURE_IP_PROHIBITED, "%s%s", whose, why);
+	const char *opener = strlen(host) > DIAL_SHOWN_HOST ? NULL : guard_opener(why);
+	bool ipv6 = strchr(host, ':');
+
+	if (opener)
+		failure_set(&dial->failure, FAILURE_IP_PROHIBITED, "%s; opened by %s = %s%s%s:%u", why, opener,
+		    ipv6 ? "[" : "", host, ipv6 ? "]" : "", (unsigned)dial->port);
+	else
+		failure_set(&dial->failure, why == dial_own ? FAILURE_OWN_LISTENER : FAILURE_IP_PROHIBITED, "%s%s",
+		    whose, why);
 }
 
 static void dial_on_attempt(void *arg, enum conn_event event);
@@ -143,7 +155,7 @@ static bool dial_is_closed(struct dial *dial, const struct resolve_address *to)
 		why = dial_own;
 	if (why && (dial->failure.error == FAILURE_NONE || dial->failure.error == FAILURE_DNS_ERROR ||
 	    dial->failure.error == FAILURE_DNS_TIMEOUT))
-		dial_note_refusal(dial, dial_whose(dial), why);
+		dial_note_refusal(dial, dial_whose(dial), dial->host, why);
 	return why;
 }
 
@@ -404,7 +416,7 @@ struct dial *dial_start(struct loop *loop, struct resolver *resolver, const stru
 	dial->timer.fire = dial_on_timeout;
 	dial->pace.fire = dial_on_pace;
 	if ((why = dial_check_name(dial, target))) {
-		dial_note_refusal(dial, "", why);
+		dial_note_refusal(dial, "", target->host, why);
 		loop_defer(loop, &dial->refuse);
 		return dial;
 	}

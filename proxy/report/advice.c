@@ -347,29 +347,70 @@ void advice_text(struct text *t, enum advice a, const struct check_report *repor
 
 /* ---- the mail ---- */
 
+static bool is_checked(const struct check_report *report)
+{
+	(void)report;
+	return true;
+}
+
 static const char *feed_name(const struct check_report *report)
 {
 	return report->response ? report->response->url : report->file;
 }
 
+#define LETTER_MOVED \
+	"If the feed has moved, please redirect this URL to its new place (status 301). If it has ended, status 410 " \
+	"tells readers to stop asking.\n"
+
+/* The mails, by what was found; the first that holds is sent. A body that is not a feed has no label that could be
+ * wrong. %s stands for the name of the feed; closing: "" or a paragraph. */
+static const struct {
+	bool (*holds)(const struct check_report *);
+	const char *subject, *opening, *closing;
+} letters[] = {
+	{ has_other_status, "no feed at %s", "feed readers ask for\n%s\nand get an error. This is what they see:\n",
+		LETTER_MOVED },
+	{ is_not_xml, "no feed at %s", "feed readers ask for\n%s\nand get something that is not a feed:\n",
+		LETTER_MOVED },
+	{ is_empty, "no feed at %s",
+		"feed readers ask for\n%s\nand get an empty response. Please look at what makes the feed:\n",
+		"" },
+	{ is_checked, "your feed %s", "readers of your feed %s\nhave trouble with it. This would mend it:\n", "" },
+};
+
+/* Appends the text with the name of the feed in the place of %s. */
+static void put_named(struct text *t, const char *text, const struct check_report *report)
+{
+	const char *place = strstr(text, "%s");
+
+	text_add(t, text, (size_t)(place - text));
+	check_put_peer(t, feed_name(report));
+	text_puts(t, place + strlen("%s"));
+}
+
 void advice_mail(struct text *t, const struct check_report *report)
 {
 	char rule[VERDICT_FORMAT_MAX];
+	size_t letter = 0;
 	int n = 0;
 
 	if (advice_is_none(report))
 		return;
-	text_puts(t, "Subject: your feed ");
-	check_put_peer(t, feed_name(report));
-	text_puts(t, "\n\nHello,\n\nreaders of your feed ");
-	check_put_peer(t, feed_name(report));
-	text_puts(t, "\nhave trouble with it. This would mend it:\n");
+	while (!letters[letter].holds(report))
+		letter++;
+	text_puts(t, "Subject: ");
+	put_named(t, letters[letter].subject, report);
+	text_puts(t, "\n\nHello,\n\n");
+	put_named(t, letters[letter].opening, report);
 	for (int a = 0; a < ADVICE_COUNT; a++)
 		if (advice_applies((enum advice)a, report)) {
 			text_printf(t, "\n%d. ", ++n);
 			advice_text(t, (enum advice)a, report);
 			text_puts(t, "\n");
 		}
+	if (*letters[letter].closing)
+		text_puts(t, "\n");
+	text_puts(t, letters[letter].closing);
 	verdict_format(report->result, rule, sizeof rule);
 	text_puts(t, "\nFound by utfeed " PACKAGE_VERSION " (");
 	text_puts(t, rule);

@@ -11,8 +11,8 @@
 
 /* Any bytes as one word in ASCII: everything but printable ASCII, and the backslash, as \xHH. */
 void visible_bytes(FILE *, const char *);
-/* Text for a terminal: characters beyond ASCII as they are where it knows them, else as \u{HEX}; bytes that are no
- * UTF-8 as \xHH. Each line feed is followed by the indent; one at the end is left out. */
+/* Text for a terminal or a file: characters beyond ASCII as they are if it takes them, else as \u{HEX}; bytes that are
+ * not UTF-8 as \xHH. Each line feed is followed by the indent; one at the end is left out. */
 void visible_text(FILE *, const char *, bool unicode, const char *indent);
 /* Text in HTML, in an element or in an attribute with double quotes; line feeds stay. */
 void visible_html(FILE *, const char *);

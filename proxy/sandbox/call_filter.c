@@ -216,7 +216,7 @@ const char *call_filter_missing(void)
 
 	if (!syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &action))
 		return NULL;
-	snprintf(text, sizeof text, "the kernel, or what runs utfeed, has no filters of system calls (seccomp: %s)",
+	snprintf(text, sizeof text, "the kernel or the container has no filters of system calls (seccomp: %s)",
 	    strerror(errno));
 	return text;
 }

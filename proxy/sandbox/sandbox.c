@@ -41,7 +41,7 @@ static const char *files_missing(char text[SANDBOX_TEXT_MAX])
 {
 	if (landlock_version() >= 1)
 		return NULL;
-	snprintf(text, SANDBOX_TEXT_MAX, "the kernel, or what runs utfeed, has no limits for files (Landlock: %s)",
+	snprintf(text, SANDBOX_TEXT_MAX, "the kernel or the container has no limits for files (Landlock: %s)",
 	    strerror(errno));
 	return text;
 }
@@ -51,7 +51,8 @@ static int sandbox_miss(const struct conf *conf, const char *what)
 {
 	bool demanded = modes[conf->sandbox].demanded;
 
-	log_line(demanded ? LOG_LEVEL_ERROR : LOG_LEVEL_INFO, "%s: %s", conf_place(conf, NULL, "sandbox").text, what);
+	log_line(demanded ? LOG_LEVEL_ERROR : LOG_LEVEL_INFO, "%s: %s; %s", conf_place(conf, NULL, "sandbox").text,
+	    what, demanded ? "write sandbox = on, which does without" : "utfeed runs without");
 	return demanded ? -1 : 0;
 }
 
@@ -60,7 +61,8 @@ static void check_paths(const struct conf *conf)
 {
 	for (size_t i = 0; i < conf->sandbox_read.count; i++)
 		if (access(conf->sandbox_read.items[i], F_OK))
-			log_warn("%s: %s: %s; it will not be readable later either",
+			log_warn("%s: %s: %s; utfeed will not be able to read it later either: make it before the "
+			         "start",
 			    conf_place(conf, NULL, "sandbox-read").text, conf->sandbox_read.items[i], strerror(errno));
 }
 
@@ -91,9 +93,11 @@ static int sandbox_fail(const struct conf *conf, const char *what)
 
 static void on_alone(const char *path, const char *folder)
 {
-	log_info("sandbox: %s alone is allowed, since %s has more than utfeed's files: a file that takes its name "
-	         "later is not (sandbox-read)",
-	    path, folder);
+	if (!access(path, F_OK))
+		log_info("sandbox: utfeed may read the file %s, but not its folder %s, which is not utfeed's own; if "
+		         "another file replaces it, a reload cannot read that; keep it in a folder of its own, or name "
+		         "the folder in sandbox-read",
+		    path, folder);
 }
 
 static int files_allow(struct landlock *landlock, const struct grants *g)
@@ -177,9 +181,9 @@ static void tell_path(void *arg, enum conf_use use, const char *path)
 {
 	(void)arg;
 	if (use == CONF_USE_READ && is_refused(path))
-		log_error("sandbox: %s may be read by this user, but not by this process, which gave up all folders "
-		          "that its configuration did not name at its start: start it again, or have it taken over "
-		          "(takeover-socket); sandbox-read names folders for later (utfeed-security(7), SANDBOX)",
+		log_error("sandbox: %s may be read by this user, but not by this process, whose configuration did not "
+		          "name it at the start; start utfeed again, or upgrade it through takeover-socket; "
+		          "sandbox-read names folders for later",
 		    path);
 }
 

@@ -15,6 +15,7 @@
 #include "proxy/base/path.h"
 #include "proxy/dns/resolve.h"
 #include "proxy/sandbox/sandbox.h"
+#include "proxy/server/fault_advice.h"
 #include "proxy/server/preflight_listeners.h"
 #include "proxy/server/privileges.h"
 #include "proxy/settings/budget.h"
@@ -31,7 +32,7 @@ static int preflight_resolver(const struct conf *conf)
 	if (resolver_takes(conf->resolver))
 		return 0;
 	return preflight_fail(conf, "resolver",
-	    "is no list of addresses; allowed: ADDR, ADDR:PORT or [ADDR]:PORT, with commas between");
+	    "is not a list of addresses; write ADDR, ADDR:PORT or [ADDR]:PORT, with commas between");
 }
 
 static int preflight_resolv_conf(const struct conf *conf)
@@ -58,7 +59,8 @@ static int preflight_redis(const struct conf *conf)
 static int preflight_path(const struct conf *conf, const char *option, const char *path, int fault)
 {
 	if (fault)
-		log_error("%s: %s: %s", conf_place(conf, NULL, option).text, path, strerror(fault));
+		log_error("%s: %s: %s%s", conf_place(conf, NULL, option).text, path, strerror(fault),
+		    fault_advice_path(fault));
 	return fault ? -1 : 0;
 }
 
@@ -149,7 +151,8 @@ static int preflight_sizes(const struct conf *conf)
 	bool asked_for = conf_where(conf, NULL, "cache-object-max") || conf_where(conf, NULL, "cache-bytes");
 
 	if (asked_for && conf->cache && conf->cache_object_max > bytes)
-		log_warn("%s: %zu KiB is more than all of cache-bytes (%zu KiB), so that what is larger is not stored",
+		log_warn("%s: %zu KiB is more than all of cache-bytes (%zu KiB), so larger responses are not stored; "
+		         "write less, or a larger cache-bytes",
 		    conf_place(conf, NULL, "cache-object-max").text, conf->cache_object_max >> 10, bytes >> 10);
 	return 0;
 }

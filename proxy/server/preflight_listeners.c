@@ -2,8 +2,8 @@
 #include "proxy/server/preflight_listeners.h"
 
 #include <errno.h>
+#include <netinet/in.h>
 #include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -11,6 +11,7 @@
 #include "conf/conf.h"
 #include "proxy/base/log.h"
 #include "proxy/net/unix_socket.h"
+#include "proxy/server/fault_advice.h"
 #include "proxy/server/socket_address.h"
 
 static const struct listen_option {
@@ -29,33 +30,55 @@ static const struct conf_listen_list *list_of(const struct conf *conf, const str
 }
 
 static int place_fails(const struct conf *conf, const struct listen_option *option, const struct conf_listen *place,
-    const char *why)
+    const char *why, const char *advice)
 {
 	char text[SOCKET_TEXT_MAX];
 	struct sockaddr_storage address;
 
 	socket_address(&address, place);
-	log_error("%s: %s: %s", conf_place(conf, NULL, option->name).text, socket_address_text(text, &address), why);
+	log_error("%s: %s: %s%s", conf_place(conf, NULL, option->name).text, socket_address_text(text, &address), why,
+	    advice);
 	return -1;
 }
 
 /* ---- one place ---- */
 
-/* Whether the kernel lets a socket have the address, on any port. 0, or an errno. */
-static int address_fault(const struct conf_listen *place)
+/* Whether the kernel lets a socket have the address with that port. 0, or an errno. */
+static int address_fault(const struct conf_listen *place, uint16_t port)
 {
-	struct conf_listen any = *place;
+	struct conf_listen asked = *place;
 	struct sockaddr_storage address;
 	socklen_t len;
-	int fd, fault;
+	int fd, fault, on = 1;
 
-	any.port = 0;
-	len = socket_address(&address, &any);
+	asked.port = port;
+	len = socket_address(&address, &asked);
 	if ((fd = socket(address.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0)) < 0)
 		return errno == EAFNOSUPPORT ? errno : 0;
+	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+	if (address.ss_family == AF_INET6)
+		setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on);
 	fault = bind(fd, (const struct sockaddr *)&address, len) ? errno : 0;
 	close(fd);
 	return fault;
+}
+
+/* An operator may check a file beside the utfeed that the file is for, and as another user. So a port that this process
+ * cannot have is not a mistake of the file. At a start binding fails. */
+static void warn_of_port(const struct conf *conf, const struct listen_option *option, const struct conf_listen *place)
+{
+	bool alone = conf->action == CONF_CHECK_CONFIG && !conf->against && !*conf->takeover_socket;
+	static const char in_use[] = ", perhaps by the utfeed that this is for; if not, stop the process that listens "
+		"there (ss -ltnp shows it), or write another port";
+	int fault = alone && place->port ? address_fault(place, place->port) : 0;
+	char text[SOCKET_TEXT_MAX];
+	struct sockaddr_storage address;
+
+	if (!fault)
+		return;
+	socket_address(&address, place);
+	log_warn("%s: %s: %s%s", conf_place(conf, NULL, option->name).text, socket_address_text(text, &address),
+	    strerror(fault), fault == EADDRINUSE ? in_use : fault_advice_address(fault));
 }
 
 /* A service manager may give a socket of an address that this machine does not have yet. */
@@ -65,9 +88,14 @@ static int place_check(const struct conf *conf, const struct listen_option *opti
 
 	if (place->path)
 		fault = unix_socket_fault(place->path);
-	else if (!getenv("LISTEN_FDS"))
-		fault = address_fault(place);
-	return fault ? place_fails(conf, option, place, strerror(fault)) : 0;
+	else if (!conf->inherits)
+		fault = address_fault(place, 0);
+	if (fault)
+		return place_fails(conf, option, place, strerror(fault), place->path ? fault_advice_path(fault) :
+			fault_advice_address(fault));
+	if (!place->path && !conf->inherits)
+		warn_of_port(conf, option, place);
+	return 0;
 }
 
 /* ---- two places ---- */
@@ -92,7 +120,7 @@ static int place_is_taken(const struct conf *conf, const struct listen_option *o
 	char why[400];
 
 	snprintf(why, sizeof why, "is taken already, at %s", conf_place(conf, NULL, by).text);
-	return place_fails(conf, option, place, why);
+	return place_fails(conf, option, place, why, place->path ? "; write another path" : "; write another port");
 }
 
 /* -1: an earlier place takes it (logged). */

@@ -19,9 +19,7 @@
 
 static int privileges_unknown(const struct conf *conf, const char *option, const char *value, const char *what)
 {
-	const char *where = conf_where(conf, NULL, option);
-
-	log_error("%s: %s: %s%s", where ? where : "default", option, value, what);
+	log_error("%s: %s%s", conf_place(conf, NULL, option).text, value, what);
 	return -1;
 }
 
@@ -46,10 +44,11 @@ static int find_user(struct privileges *user, const struct conf *conf)
 	const struct group *group = *conf->group ? getgrnam(conf->group) : NULL;
 
 	if (!known && !read_id(conf->user, &user->uid))
-		return privileges_unknown(conf, "user", conf->user, ": there is no such user");
+		return privileges_unknown(conf, "user", conf->user,
+			": there is no such user; write a name or number of passwd(5)");
 	if (!known && !(known = getpwuid(user->uid)) && !*conf->group)
 		return privileges_unknown(conf, "user", conf->user,
-			" has no entry in passwd(5): group has to be given too");
+			" has no entry in passwd(5), which would name its group; write group, too");
 	if (known) {
 		user->uid = known->pw_uid;
 		user->gid = known->pw_gid;
@@ -57,10 +56,11 @@ static int find_user(struct privileges *user, const struct conf *conf)
 	if (group)
 		user->gid = group->gr_gid;
 	else if (*conf->group && !read_id(conf->group, &user->gid))
-		return privileges_unknown(conf, "group", conf->group, ": there is no such group");
+		return privileges_unknown(conf, "group", conf->group,
+			": there is no such group; write a name or number of group(5)");
 	user->n_groups = PRIVILEGES_GROUPS_MAX;
 	if (known && getgrouplist(known->pw_name, user->gid, user->groups, &user->n_groups) < 0)
-		return privileges_unknown(conf, "user", conf->user, " is in too many groups");
+		return privileges_unknown(conf, "user", conf->user, " is in too many groups; write another user");
 	if (!known) {
 		user->groups[0] = user->gid;
 		user->n_groups = 1;
@@ -82,14 +82,15 @@ int privileges_find(struct privileges *user, const struct conf *conf)
 {
 	*user = (struct privileges){ .change = false };
 	if (!*conf->user)
-		return !*conf->group ? 0 : privileges_unknown(conf, "group", conf->group, ": needs user");
+		return !*conf->group ? 0 :
+			privileges_unknown(conf, "group", conf->group, ": needs a user; write user, too");
 	if (find_user(user, conf))
 		return -1;
 	if (geteuid() && is_already(user))
 		return 0;
 	if (geteuid())
 		return privileges_unknown(conf, "user", conf->user,
-			": only root can become another user, and utfeed was not started by root");
+			": only root can become another user; start utfeed as root, or leave this out");
 	user->change = true;
 	return 0;
 }

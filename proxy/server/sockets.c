@@ -13,6 +13,7 @@
 #include "proxy/base/log.h"
 #include "proxy/net/backlog.h"
 #include "proxy/net/listener.h"
+#include "proxy/server/fault_advice.h"
 #include "proxy/server/socket_address.h"
 #include "proxy/server/worker.h"
 
@@ -237,23 +238,29 @@ static int socket_bind_one(const struct socket_group *group, size_t workers)
 	return listener_bind(address, group->address_len, true);
 }
 
+static int group_bind_fails(const struct socket_group *group, const struct conf *conf, int fault)
+{
+	char text[SOCKET_TEXT_MAX];
+
+	log_error("%s: %s: %s%s", conf_place(conf, NULL, kinds[group->kind].name).text,
+	    socket_address_text(text, &group->address), strerror(fault),
+	    group->address.ss_family == AF_UNIX ? fault_advice_path(fault) : fault_advice_address(fault));
+	return -1;
+}
+
 /* A Unix socket is one for all workers. */
-static int group_bind(struct socket_group *group, size_t workers, mode_t mode)
+static int group_bind(struct socket_group *group, const struct conf *conf, size_t workers)
 {
 	const struct sockaddr_un *un = (const void *)&group->address;
 	bool path = group->address.ss_family == AF_UNIX;
-	char text[SOCKET_TEXT_MAX];
 
 	group->bound = group->configured = true;
 	while (group->n < (path ? 1 : workers)) {
-		int fd = path ? unix_socket_bind(&group->file, SOCK_STREAM, un->sun_path, mode)
+		int fd = path ? unix_socket_bind(&group->file, SOCK_STREAM, un->sun_path, conf->listen_mode)
 		    : socket_bind_one(group, workers);
 
-		if (fd < 0) {
-			log_error("%s %s: %s", kinds[group->kind].name, socket_address_text(text, &group->address),
-			    strerror(errno));
-			return -1;
-		}
+		if (fd < 0)
+			return group_bind_fails(group, conf, errno);
 		group->address_len = sizeof group->address;
 		if (!path)
 			getsockname(fd, (struct sockaddr *)&group->address, &group->address_len);
@@ -344,12 +351,13 @@ int sockets_check(const struct sockets *sockets, const struct conf *conf)
 
 		socket_address_text(text, &group->address);
 		if (group_is_open(group, conf)) {
-			log_error("%s: %s is open to other machines, and no %s says which may use it",
-			    kinds[group->kind].name, text, kinds[group->kind].allow);
+			log_error("%s: %s is open to other machines, and no %s says which may use it; write for "
+			          "example %s = 192.168.0.0/16",
+			    kinds[group->kind].name, text, kinds[group->kind].allow, kinds[group->kind].allow);
 			return -1;
 		}
 		if (group->kind == SOCKET_TLS_LISTEN && !*conf->tls_listen_cert) {
-			log_error("tls-listen %s: needs tls-listen-cert, a PEM file", text);
+			log_error("tls-listen: %s: has no certificate; write tls-listen-cert = FILE", text);
 			return -1;
 		}
 	}
@@ -371,8 +379,8 @@ int sockets_bind(struct sockets *sockets, const struct conf *conf, size_t worker
 		return -1;
 	for (size_t i = 0; i < sockets->n; i++)
 		if (sockets->groups[i].bound &&
-		    group_bind(&sockets->groups[i], sockets->groups[i].kind == SOCKET_ADMIN_LISTEN ? 1 : workers,
-		        conf->listen_mode))
+		    group_bind(&sockets->groups[i], conf,
+		        sockets->groups[i].kind == SOCKET_ADMIN_LISTEN ? 1 : workers))
 			return -1;
 	return 0;
 }

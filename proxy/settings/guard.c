@@ -8,6 +8,7 @@
 #define GUARD_DENIED "denied by configuration"
 #define GUARD_PORT "port other than 80 and 443"
 #define GUARD_TUNNEL "not in connect-allow"
+#define GUARD_LOCALHOST "loopback (RFC 6761 section 6.3)"
 
 #define GROUP(g) (uint8_t)((g) >> 8), (uint8_t)((g) & 0xff)
 
@@ -209,6 +210,15 @@ const char *guard_check_address(const struct guard *guard, const struct guard_pa
 	return ip_from_sockaddr(address, &ip) ? check_whole_ip(guard, pass, &ip) : "not an internet address";
 }
 
+const char *guard_opener(const char *why)
+{
+	bool closed = !strcmp(why, GUARD_PORT) || !strcmp(why, GUARD_LOCALHOST);
+
+	for (size_t i = 0; !closed && i < sizeof special / sizeof *special; i++)
+		closed = special[i].what && !strcmp(special[i].what, why);
+	return closed ? "allow" : !strcmp(why, GUARD_TUNNEL) ? "connect-allow" : NULL;
+}
+
 /* Whether the name means the loopback interface of the machine that looks it up (RFC 6761 section 6.3). */
 static bool guard_is_localhost(const char *host, size_t len)
 {
@@ -225,7 +235,7 @@ const char *guard_check_unresolved(const struct guard *guard, const struct guard
 	if (ip_parse(host, len, &ip))
 		return check_whole_ip(guard, pass, &ip);
 	if (!pass->addresses_open && guard_is_localhost(host, len))
-		return "loopback (RFC 6761 section 6.3)";
+		return GUARD_LOCALHOST;
 	if (guard->tunnels)
 		return pass->port_open ? NULL : GUARD_TUNNEL;
 	return pass->addresses_open || pass->port_open ? NULL : GUARD_PORT;

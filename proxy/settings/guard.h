@@ -33,6 +33,8 @@ struct guard_pass {
 const char *guard_check_name(const struct guard *, const char *host, uint16_t port, struct guard_pass *);
 /* Called before each connect(). NULL: permitted; else why not. */
 const char *guard_check_address(const struct guard *, const struct guard_pass *, const struct sockaddr *);
+/* The option that would open a destination which is refused for that reason; NULL: none would. */
+const char *guard_opener(const char *why);
 /* Called instead of guard_check_address() where a parent proxy looks the name up, so that nobody here sees its
  * addresses. A host that is an address is checked all the same. A name passes unless it means the parent's own machine,
  * or its port is open for certain addresses only. */

@@ -51,8 +51,8 @@ static int check_names(const struct ca *ca, const struct conf *conf, struct ca_w
 			    served->kind == DESTINATION_EVERY ? "*" : served->host);
 		why->file = CA_FILE_NONE;
 		snprintf(why->text, sizeof why->text,
-		    "%.80s is not among the names that %.120s may sign for (%s); leave it out, or make another with "
-		    "utfeed ca --for NAME",
+		    "%.80s is not among the names that %.120s may sign for (%s); leave it out, or make another "
+		    "authority with utfeed ca --for NAME",
 		    written, conf->intercept_ca_cert, refusal);
 		return -1;
 	}

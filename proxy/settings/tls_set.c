@@ -128,7 +128,7 @@ static int keep_door(struct tls_making *making, enum tls_door door, const struct
 static int set_door(struct tls_making *making, enum tls_door door)
 {
 	const struct tls_settings settings = files_of_door(making->conf, door);
-	struct tls_why why = { TLS_FILE_NONE, "needs tls-listen-cert, a PEM file" };
+	struct tls_why why = { TLS_FILE_NONE, "needs tls-listen-cert; write tls-listen-cert = FILE, a PEM file" };
 	struct tls_context **context = &making->set->doors[door];
 	int failed = 0;
 

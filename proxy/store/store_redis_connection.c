@@ -320,7 +320,7 @@ const char *redis_connection_init(struct store_redis *redis, struct tls_why *why
 	if (!settings->tls)
 		return NULL;
 	if (!HAS_TLS)
-		return "TLS is not in this build: hiredis has it from 1.0 on (hiredis_ssl)";
+		return "this build has no TLS for Redis (hiredis_ssl, hiredis 1.0); write cache-redis-tls = off";
 	assert(settings->host);
 	return (redis->tls = tls_context_new(&tls, why)) ? NULL : why->text;
 }

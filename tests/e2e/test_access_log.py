@@ -235,7 +235,7 @@ def umask():
 
 @pytest.mark.parametrize("args, words", [
     (["--access-log-file", "/absent/folder/log"], "--access-log-file: /absent/folder/log: No such file or directory"),
-    (["--log-format", "xml"], "allowed: text|json|combined"),
+    (["--log-format", "xml"], "write text, json or combined"),
     (["--trace-allow", "nobody"], "trace-allow"),
 ])
 def test_what_stops_the_start(args, words):

@@ -341,7 +341,7 @@ def test_its_names_are_its_own(administered):
 
 
 def test_a_taken_port_is_told(start, idle):
-    with pytest.raises(AssertionError, match=f"admin-listen 127.0.0.1:{idle.port}: Address already in use"):
+    with pytest.raises(AssertionError, match=f"--admin-listen: 127.0.0.1:{idle.port}: Address already in use"):
         start(None, "--admin-listen", f"127.0.0.1:{idle.port}")
 
 

@@ -21,6 +21,8 @@ from wire import TIMEOUT, chunked, message
 RUSSIAN = "<?xml version='1.0' encoding='windows-1251'?>\n<rss><title>Новости и привет</title></rss>"
 RIGHT = "<?xml version='1.0' encoding='utf-8'?>\n<rss><title>Новости и привет</title></rss>"
 # Without what the machine has set for its own way to the net
+# No character of a feed may move others, hide them, or command a terminal
+HIDDEN = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]")
 ALONE = {name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy") and not name.startswith("UTFEED_")}
 
 
@@ -148,7 +150,7 @@ def test_the_first_line(content_type, data, wanted):
 
 def test_the_first_line_quotes_no_control():
     shown = run("-t", "text/xml; charset=\"a\x9b31m\u202e\"", "-", body=RIGHT.encode())[0]
-    assert shown.startswith(b"Readable: yes, under the right label. Labelled a") and not re.search(rb"[\x00-\x09\x0b-\x1f\x7f-\xff]", shown)
+    assert shown.startswith(b"Readable: yes, under the right label. Labelled a") and not HIDDEN.search(shown.decode())
 
 
 # Within UTF-8: stray bytes, a cut character, a character of two bytes for NUL
@@ -167,7 +169,7 @@ def test_bytes_that_are_not_utf_8():
     assert text.startswith('These 4 bytes are not UTF-8: 0x92 at offset 50 (line 3), read as "’"; 0xC3 at offset ')
     assert "; 0xC0 0x80 at offset 80 (line 4), dropped. " in text and "windows-125" not in text
     assert text in page("-t", "application/xml; charset=utf-8", "-", body=STRAY).text
-    assert rb'0x92 at offset 50 (line 3), read as "\u{2019}"; 0xC3 at' in run("-t", "application/xml; charset=utf-8", "-", body=STRAY)[0]
+    assert '0x92 at offset 50 (line 3), read as "’"; 0xC3 at' in run("-t", "application/xml; charset=utf-8", "-", body=STRAY)[0].decode()
 
 
 def test_only_the_first_places_are_named():
@@ -196,6 +198,31 @@ def test_where_the_declared_encoding_stands():
         evidence = found("-", body=data)["evidence"]
         assert [name for name in names if evidence[name] == "koi8-r"] == [wanted]
         assert re.search(rf"\n +{row} +koi8-r\n", run("-", body=data)[0].decode())
+
+
+@pytest.mark.parametrize("locale, unicode", [("C", True), ("", True), ("C.UTF-8", True), ("nonsense", True)])
+def test_text_in_a_pipe_is_utf_8(locale, unicode):
+    """cron and containers have no locale. What hides or moves other characters is shown by its number there, too."""
+    body = "<rss><title>Новости \u202eи\x9bпривет\\u{41}</title></rss>".encode()
+    out = run("-t", "application/xml; charset=iso-8859-1", "-", body=body, env={"LC_ALL": locale, "LANG": locale})[0].decode()
+    assert ("Новости" in out) == unicode and "\\u{202e}" in out and "\\u{9b}" in out and "\\\\u{41}" in out and not HIDDEN.search(out)
+
+
+# A body, its type, and the letter to the publisher: its subject, and what is in it or not
+LETTERS = [
+    (RUSSIAN.encode("cp1251"), "text/xml; charset=iso-8859-1", "your feed -", "This would mend it", "status 301"),
+    (b"<!DOCTYPE html><html><p>Not found</html>", "text/html", "no feed at -", "redirect this URL to its new place", "your feed"),
+    (b'{"version": "https://jsonfeed.org/version/1.1"}', "application/json", "no feed at -", "get something that is not a feed", "your feed"),
+    (b"\x89PNG\r\n\x1a\n", "application/xml", "no feed at -", "a file of the format png", "label"),
+    (b"", "application/xml", "no feed at -", "get an empty response", "your feed"),
+]
+
+
+@pytest.mark.parametrize("body, kind, subject, word, other", LETTERS, ids=["feed", "html", "json", "png", "empty"])
+def test_letters(body, kind, subject, word, other):
+    """A page that is not a feed has no label that could be wrong."""
+    mail = found("-t", kind, "-", body=body, status=0 if subject.startswith("your") else 1)["mail"]
+    assert mail.startswith(f"Subject: {subject}\n\nHello,\n\n") and word in mail and other not in mail
 
 
 def test_names_that_differ_are_not_the_same():
@@ -288,7 +315,7 @@ def test_colours_are_for_terminals(tmp_path):
     assert "\x1b" not in on_terminal(str(path), TERM="dumb")
     assert "\\u{41d}\\u{43e}" in on_terminal(str(path), LC_ALL="C")
     piped = run(str(path), env={"LC_ALL": "C.UTF-8"})[0]
-    assert piped.isascii() and b"\x1b" not in piped
+    assert "Новости и привет" in piped.decode() and b"\x1b" not in piped
 
 
 def test_a_terminal_shows_no_control_of_a_peer(tmp_path):
@@ -364,11 +391,12 @@ def test_html_explains(body, shown):
 
 # What people write for a URL, and what the message names; see meant_url.h
 MEANT = {
-    "feeds.test/feed.xml": "did you mean https://feeds.test/feed.xml?",
-    "feed://feeds.test/f": "did you mean https://feeds.test/f?",
-    "feed:http://feeds.test/f": "did you mean http://feeds.test/f?",
-    "htpp://user:secret@feeds.test/f": "did you mean https://***@feeds.test/f?",
-    "ftp://feeds.test/f": "URLs have to begin with http:// or https://",
+    "feeds.test/feed.xml": "write: utfeed check 'https://feeds.test/feed.xml'",
+    "feed://feeds.test/f": "write: utfeed check 'https://feeds.test/f'",
+    "feed:http://feeds.test/f": "write: utfeed check 'http://feeds.test/f'",
+    "htpp://user:secret@feeds.test/f": "write: utfeed check 'https://***@feeds.test/f'",
+    "https:/feeds.test/f": "write: utfeed check 'https://feeds.test/f'",
+    "ftp://feeds.test/f": "write a URL that begins with http:// or https://",
     "feeds.test.xml": "No such file or directory",
 }
 
@@ -489,7 +517,7 @@ def test_redirects_are_shown_hop_by_hop(origin, another):
 def test_the_head_of_a_liar_is_escaped(origin):
     serve(origin, {"/feed": feed(RIGHT, "utf-8", "Content-Type: application/xml", "X-Evil: <script>alert(1)</script>\xe9\x9b31m")})
     text = run(f"{origin.url}/feed")[0]
-    assert text.isascii() and b"X-Evil: <script>" in text
+    assert not HIDDEN.search(text.decode()) and b"X-Evil: <script>alert(1)</script>\\xe9\\x9b31m" in text
     made = page(f"{origin.url}/feed")
     assert not made.all("script") and "<script>alert(1)</script>" in made.text
 

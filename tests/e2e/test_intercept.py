@@ -433,7 +433,7 @@ def test_not_named_is_not_opened(opening, secure):
     client = opening().client()
     client.send(f"CONNECT 127.0.0.1:{secure.port} HTTP/1.1\r\nHost: a\r\n\r\n".encode())
     got = client.response()
-    assert got.status == 405 and all(word in got.body for word in (b"upgrade-https", b"https://HOST/FEED", b"intercept", b"utfeed opml"))
+    assert got.status == 405 and all(word in got.body for word in (b"upgrade-https", b"https://127.0.0.1/FEED", b"intercept", b"utfeed opml"))
 
 
 def test_client_allow(opening, secure):
@@ -617,11 +617,11 @@ SPOILT = {
     "the group writes the key": (with_mode(0o660), "has the mode 0660"),
     "no certificate file": (nowhere("cert"), "intercept-ca-cert: certificate /nowhere/file: No such file or directory"),
     "no key file": (nowhere("key"), "intercept-ca-key: private key /nowhere/file: No such file or directory"),
-    "another's key": (other_key, "is not that of the certificate {cert}; utfeed ca makes the two together"),
+    "another's key": (other_key, "is not the key of certificate {cert}; write the two files of one pair, as utfeed ca makes them"),
     "an encrypted key": (encrypted, "is encrypted, and there is nobody to ask for its password"),
     "expired": (of(extensions=CA_WORDS, issuer=None, days=(-30, -1)), "; make another with utfeed ca, and have clients trust that one"),
     "not yet valid": (of(extensions=CA_WORDS, issuer=None, days=(1, 30)), "is not valid before"),
-    "no authority": (of(), "is no authority's (basicConstraints without CA:TRUE); utfeed ca makes one"),
+    "no authority": (of(), "is not an authority's (basicConstraints without CA:TRUE); utfeed ca makes one"),
     "may not sign": (of(extensions=CA_WORDS.replace("keyCertSign", "cRLSign"), issuer=None), "may sign no certificates"),
     "not for servers": (of(extensions=CA_WORDS + "extendedKeyUsage=clientAuth\n", issuer=None), "may sign none for servers"),
     "a short key": (of(extensions=CA_WORDS, issuer=None, key="1024"), "has 1024 bits, and clients want 2048"),
@@ -643,11 +643,11 @@ def test_names_that_the_authority_may_not_sign(tmp_path, hosts, word):
 
 
 @pytest.mark.parametrize("options,word", [
-    (["--intercept", "a"], "--intercept: needs an authority that clients trust, intercept-ca-cert and intercept-ca-key; utfeed ca"),
+    (["--intercept", "a"], "--intercept: needs an authority that clients trust; write intercept-ca-cert and intercept-ca-key, whose files utfeed ca"),
     (["--intercept", "a", "--intercept-ca-cert", "b"], "--intercept: needs an authority"),
-    (["--intercept", "a", "--intercept-ca-cert", "b", "--intercept-ca-key", "c", "--forward", "off"], "--intercept: needs forward = on"),
+    (["--intercept", "a", "--intercept-ca-cert", "b", "--intercept-ca-key", "c", "--forward", "off"], "--intercept: needs the forward proxy"),
     (["--intercept", "a", "--intercept-ca-cert", "b", "--intercept-ca-key", "c", "--intercept-else", "tunnel"], "--intercept-else: tunnel leads nowhere"),
-    (["--intercept-tls-min", "0.9"], "allowed: 1.0|1.1|1.2|1.3"), (["--intercept", "a:443"], "no destination"),
+    (["--intercept-tls-min", "0.9"], "write 1.0, 1.1, 1.2 or 1.3"), (["--intercept", "a:443"], "not a destination"),
 ])
 def test_options_that_do_not_fit(tmp_path, options, word):
     starts(options, word, tmp_path)

@@ -40,7 +40,7 @@ TOLD = {
     "policy_auto.c": (r'"(bom|family|utf8|escapes|decl|http|guess|fallback|external)"', ["steps"]),
 }
 # By check-options.sh, by the compiler, by test_detector
-COMPILED = {"options.def", "route_options.def", "conf_types.def", "ways.def", "letters.def", "languages.def", "han.def"}
+COMPILED = {"options.def", "route_options.def", "conf_types.def", "ways.def", "letters.def", "languages.def", "han.def", "foreign.def", "idle.def"}
 
 
 def tables():

@@ -96,7 +96,7 @@ def test_sigusr1_prints_counters(proxy, origin):
 
 ACCESS = re.compile(rb"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z 127\.0\.0\.1:\d+ \S+ \S+ \d{1,3} \d+ \S+ charset=\S+ was=\S+ reason=\S+ "
                     rb"repairs=\d+ malformed=\d+ time=\d+\.\d{3}ms end=(done|cut|dropped) "
-                    rb"id=c\d+\.\d+ route=\S+\n\Z")
+                    rb"id=c\d+\.\d+ route=\S+( origin_host=\S+)?\n\Z")
 
 
 def test_access_lines_have_one_form(proxy, origin):

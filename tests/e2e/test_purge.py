@@ -62,6 +62,20 @@ def test_what_was_each_clients_own_may_be_shared_behind_a_purge(proxy, site, wha
     assert {client.response().status for client in clients} == {200} and site.count("/a") == before + 1
 
 
+def test_everything_goes_without_a_route(start, origin, site):
+    """Neither a route nor a URL is needed; the Host has to be served all the same."""
+    proxy = start(None, "--forward", "off")
+    for path in PATHS:
+        proxy.get(f"/{origin.url}{path}")
+    assert purge(proxy, "url", "/no/route").status == 404 and purge(proxy, "prefix", "/no/route").status == 404
+    assert purge(proxy, "all", "http://feeds.test/").status == 200 and purge(proxy, "all, soft", "/").status == 200
+    assert proxy.get("/", "X-Purge: all", method="PURGE", host="evil.example.org").status == 421
+    for path in PATHS:
+        proxy.get(f"/{origin.url}{path}")
+    assert b"(%d)" % len(PATHS) in purge(proxy, "all", "/").body
+    assert not any(was_hit(proxy.get(f"/{origin.url}{path}")) for path in PATHS)
+
+
 def test_variants_and_policies_go_with_their_url(proxy, site):
     site["/v"] = page(FRESH, "Vary: Accept-Language")
     asking = [("Accept-Language: de",), ("Accept-Language: fr",), ("X-Encoding-Policy: rfc7303",)]

@@ -1,6 +1,7 @@
 """Requests that are refused, or cut down, before anything is fetched."""
 import pytest
 
+from test_admin import Admin
 from wire import message
 
 TEXT = message("200 OK", "Content-Type: text/css", body=b"a{}")
@@ -158,3 +159,36 @@ def test_a_head_that_cannot_be_read_is_answered_without_a_body(proxy, rest, stat
     got = client.response(method="HEAD")
     assert (got.status, got.body) == (status, b"")
     assert client.is_ended()
+
+
+# Options of utfeed, the method and the target, Host; the status, and what the text names: the host or address, and the line to write
+NAMED = {
+    "a name that is not served": ([], "GET", "/feed", "feeds.example.org:8080", 421, "the name feeds.example.org in Host",
+                                  "hosts = feeds.example.org, localhost, 0.0.0.0/0, ::/0"),
+    "beside names that are served": (["--hosts", "a.example.org"], "GET", "/feed", "b.example.org", 421, "the name b.example.org in Host", "hosts = b.example.org\n"),
+    "a purge": (["--purge-allow", "192.0.2.1"], "PURGE", "/feed", "t", 403, "The address 127.0.0.1 may not purge", "purge-allow = 127.0.0.1"),
+    "the forward proxy": (["--forward", "off"], "GET", "http://feeds.test/", "feeds.test", 403, "The forward proxy is off", "forward = on"),
+    "a client": (["--client-allow", "192.0.2.1"], "GET", "/feed", "t", 403, "The address 127.0.0.1 may not use this proxy", "client-allow = 127.0.0.1"),
+    "a closed port": ([], "GET", "/http://feeds.test:25/", "t", 403, "port other than 80 and 443", "opened by allow = feeds.test:25"),
+    "a closed address": (["--allow", "192.0.2.1"], "GET", "/http://10.1.2.3/", "t", 403, "private", "opened by allow = 10.1.2.3:80"),
+    "a closed address of IPv6": ([], "GET", "/http://[fd00::1]/", "t", 403, "unique local", "opened by allow = [fd00::1]:80"),
+    "a tunnel": ([], "CONNECT", "feeds.test:443", "feeds.test:443", 405, "CONNECT to feeds.test is not served", "intercept = feeds.test"),
+    "a tunnel elsewhere": (["--connect-allow", "a.test"], "CONNECT", "feeds.test:443", "feeds.test:443", 403, "not in connect-allow",
+                           "opened by connect-allow = feeds.test:443"),
+    "a method": ([], "POST", "/https://feeds.test/f", "t", 405, "to feeds.test", "route = /feeds.test/=https://feeds.test/"),
+}
+
+
+@pytest.mark.parametrize("case", NAMED)
+def test_the_text_names_the_line_to_write(start, origin, case):
+    options, method, target, host, status, wrong, write = NAMED[case]
+    proxy = start(origin, *options, guarded=True)
+    got = proxy.get(target, method=method, host=host)
+    body = got.body.decode("ascii")
+    assert got.status == status and wrong in body and write in body[body.index(wrong):], (got.status, body)
+
+
+def test_the_admin_listener_names_the_host(start):
+    proxy = start(None, "--admin-listen", "127.0.0.1:0")
+    got = Admin(proxy).ask("/api/status", host="evil.example.org")
+    assert got.status == 421 and b"hosts = evil.example.org, localhost" in got.body

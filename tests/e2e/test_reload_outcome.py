@@ -93,10 +93,10 @@ def test_against_the_one_that_runs(served, way, tmp_path):
 
 @pytest.mark.parametrize("args, status, word", [
     (["reload"], UNASKED, "neither takeover-socket nor admin-listen"), (["reload", "/nonexistent"], UNASKED, "/nonexistent: No such file"),
-    (["reload", "http://127.0.0.1:1"], UNASKED, "Connection refused"), (["reload", "https://127.0.0.1:1"], UNASKED, "allowed: the /PATH"),
-    (["reload", "unix:relative"], UNASKED, "allowed: the /PATH"), (["reload", "a", "b"], 2, "takes one RUNNING at most"),
+    (["reload", "http://127.0.0.1:1"], UNASKED, "Connection refused"), (["reload", "https://127.0.0.1:1"], UNASKED, "write the /PATH"),
+    (["reload", "unix:relative"], UNASKED, "write the /PATH"), (["reload", "a", "b"], 2, "takes one RUNNING at most"),
     (["reload", "-c", "/nonexistent"], 2, "/nonexistent: No such file"), (["reload", "--nonsense"], 2, "usage: utfeed reload"),
-    (["serve", "--check-config", "--against", "/nonexistent"], 2, "/nonexistent: No such file"), (["serve", "--against", "/x"], 2, "--against: needs --check-config"),
+    (["serve", "--check-config", "--against", "/nonexistent"], 2, "/nonexistent: No such file"), (["serve", "--against", "/x"], 2, "--against: counts only beside --check-config"),
 ])
 def test_who_cannot_be_asked(args, status, word):
     got, out, said = run(*args)
@@ -135,7 +135,7 @@ def test_it_is_seen_on_the_admin_listener(start, tmp_path):
     admin.proxy.reload(REFUSED)
     got = admin.post("/api/reload")
     told = json.loads(got.body)
-    assert got.status == 422 and told["result"] == "refused" and told["messages"] == [{"level": "error", "text": f"{conf}:1: not a line NAME = VALUE"}]
+    assert got.status == 422 and told["result"] == "refused" and told["messages"] == [{"level": "error", "text": f"{conf}:1: not a line that utfeed knows; write NAME = VALUE, [route PATTERN], [gateway], include = FILE or a # comment"}]
     assert seen() == (told, [0, began, 0])
     conf.write_text("via = three\n")
     told = json.loads(admin.post("/api/reload").body)
@@ -152,7 +152,7 @@ def test_the_service_manager_is_told_what_came_of_it(start, tmp_path):
     assert told.hears()["READY"] == "1"
     for text, status in (("via = two\n", "ready; the configuration was read again"),
                          ("workers = 3\n", "ready; the configuration was read again, but in part; 1 of the changed options need a restart"),
-                         ("nonsense\n", f"reload refused: the former configuration stays in force: {conf}:1: not a line NAME = VALUE"),
+                         ("nonsense\n", f"reload refused: the former configuration stays in force: {conf}:1: not a line that utfeed knows"),
                          ("# " + "x" * 4000 + "\n" + "y" * 4000 + " = 1\n", "reload refused: ")):
         conf.write_text(text)
         proxy.process.send_signal(signal.SIGHUP)
@@ -213,7 +213,7 @@ def test_the_token_of_a_file_with_mistakes_is_known(served):
     _, words, write = served("admin")
     write("nonsense\n")
     status, _, said = run("reload", *words[:2], UTFEED_ADMIN_LISTEN=words[2].removeprefix("http://"))
-    assert status == NO and "not a line NAME = VALUE" in said
+    assert status == NO and "not a line that utfeed knows" in said
 
 
 def test_files_that_vanish_or_are_too_long(served, tmp_path):

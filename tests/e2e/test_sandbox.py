@@ -177,7 +177,7 @@ def test_a_kernel_that_lacks_one(start, origin, library, lacks, words):
     env = {**preloading(library), "FORBIDDEN_LACKS": lacks}
     origin.serve(lambda request: FEED)
     proxy = start(origin, env=env)
-    assert f"info: sandbox: the kernel, or what runs utfeed, has {words}" in proxy.err.text() and proxy.get("/feed").status == 200
+    assert f"info: sandbox: the kernel or the container has {words}" in proxy.err.text() and proxy.get("/feed").status == 200
     assert lines_of(proxy, "Seccomp") == {"0" if lacks == "seccomp" else "2"}
     other = "seccomp" if lacks == "landlock" else "landlock"
     assert "sandbox" not in start(origin, "--sandbox", other, env=env).err.text()
@@ -185,7 +185,7 @@ def test_a_kernel_that_lacks_one(start, origin, library, lacks, words):
         for more in ([], ["--check-config"]):
             done = subprocess.run([BINARY, "serve", "--listen", "127.0.0.1:0", "--sandbox", mode, *more], env={**os.environ, **env},
                                   capture_output=True, text=True, timeout=TIMEOUT, check=False)
-            assert done.returncode in (1, 2) and f"error: --sandbox: the kernel, or what runs utfeed, has {words}" in done.stderr
+            assert done.returncode in (1, 2) and f"error: --sandbox: the kernel or the container has {words}" in done.stderr
 
 
 @pytest.mark.skipif(not is_sanitized(), reason="only a build of a sanitizer")
@@ -239,7 +239,7 @@ def test_what_may_be_opened(start, origin, intruder, tree):
 
 def test_a_path_for_later_must_be_there(start, origin, tmp_path):
     """Else it cannot be allowed, which is told before and at the start."""
-    words = f"warning: --sandbox-read: {tmp_path}/absent: No such file or directory; it will not be readable later either"
+    words = f"warning: --sandbox-read: {tmp_path}/absent: No such file or directory; utfeed will not be able to read it later either"
     assert words in start(origin, "--sandbox-read", f"{tmp_path}/absent", "--sandbox-read", str(tmp_path)).err.text()
     done = subprocess.run([BINARY, "serve", "--sandbox-read", f"{tmp_path}/absent", "--check-config"], capture_output=True, text=True,
                           timeout=TIMEOUT, check=False)
@@ -359,7 +359,7 @@ def test_a_home_is_not_opened_for_a_file_in_it(start, origin, intruder, tree):
     config.write_text("via = one\n")
     proxy = start(origin, "-c", str(config), "--access-log-file", str(log), env={**intruder.env, "HOME": str(at / "home")})
     for path in (config, log):
-        assert f"info: sandbox: {path} alone is allowed, since {at}/home has more" in proxy.err.text()
+        assert f"info: sandbox: utfeed may read the file {path}, but not its folder {at}/home" in proxy.err.text()
     assert intruder.make(proxy, "read", str(at / "home" / "file")) == (-1, "EACCES")
     assert intruder.make(proxy, "make", str(at / "home" / "new")) == (-1, "EACCES")
     config.write_text("via = two\n")

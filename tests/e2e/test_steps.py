@@ -10,7 +10,7 @@ from wire import message
 
 XML = "application/xml"
 DEBUG = ("--log-level", "debug")
-ID = re.compile(r" id=(c\d+\.\d+) route=(\S+)$")
+ID = re.compile(r" id=(c\d+\.\d+) route=(\S+)(?: origin_host=\S+)?$")
 
 
 @pytest.fixture

@@ -524,13 +524,13 @@ def test_does_not_start_with_files_it_cannot_use(start, options, word):
 
 
 @pytest.mark.parametrize("lines, message", [
-    ("tls-listen = 127.0.0.1:0", "{f}:1: tls-listen: needs tls-listen-cert, a PEM file"),
+    ("tls-listen = 127.0.0.1:0", "{f}:1: tls-listen: needs tls-listen-cert; write tls-listen-cert = FILE, a PEM file"),
     ("tls-listen = 127.0.0.1:0\ntls-listen-cert = /nonexistent", "{f}:2: tls-listen-cert: certificate /nonexistent: "),
-    ("tls-listen = 127.0.0.1:0\ntls-listen-cert = {cert}\ntls-listen-key = /", "{f}:3: tls-listen-key: private key /: "),
-    ("tls-listen = 127.0.0.1:0\ntls-listen-cert = {cert}", "{f}:2: tls-listen-cert: private key {cert}: "),
-    ("\ntls-ca-file = {f}", "{f}:2: tls-ca-file: certificate authorities {f}: "),
+    ("tls-listen = 127.0.0.1:0\ntls-listen-cert = {cert}\ntls-listen-key = /", "{f}:3: tls-listen-key: / is a folder; write the name of a PEM file"),
+    ("tls-listen = 127.0.0.1:0\ntls-listen-cert = {cert}", "{f}:2: tls-listen-cert: {cert} has a certificate and no private key; name the file of the key, too"),
+    ("\ntls-ca-file = {f}", "{f}:2: tls-ca-file: {f} has no certificate; write "),
     ("[route /]\norigin = https://a.test\ntls-ca-file = /nonexistent", "{f}:3: tls-ca-file: certificate authorities /nonexistent: "),
-    ("[route /]\norigin = https://a.test\n\ntls-key = {f}\ntls-cert = {cert}", "{f}:4: tls-key: private key {f}: "),
+    ("[route /]\norigin = https://a.test\n\ntls-key = {f}\ntls-cert = {cert}", "{f}:4: tls-key: {f} has no private key; write "),
     ("route = /=https://a.test tls-cert=/nonexistent", "{f}:1: tls-cert: certificate /nonexistent: "),
 ])
 def test_says_where_a_file_is_named_it_cannot_use(tmp_path, good, lines, message):

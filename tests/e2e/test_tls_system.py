@@ -71,14 +71,14 @@ def test_a_list_of_revoked_ones_stands_among_them(start, secure, system, authori
     assert fetched(start(secure, env=system.env), secure)
 
 
-@pytest.mark.parametrize("text, word", [("", "no certificate"), ("-----BEGIN CERTIFICATE-----\nbm9uc2Vuc2U=\n-----END CERTIFICATE-----\n", "")],
+@pytest.mark.parametrize("text, words", [("", "{} has no certificate"), ("-----BEGIN CERTIFICATE-----\nbm9uc2Vuc2U=\n-----END CERTIFICATE-----\n", "certificate authorities {}: ")],
                          ids=["empty", "nonsense"])
-def test_a_file_that_cannot_be_used(start, secure, system, text, word):
+def test_a_file_that_cannot_be_used(start, secure, system, text, words):
     """The start is not stopped by what may never be needed; what fails then is tried again with the next connection."""
     system.file.write_text(text)
     proxy = start(secure, env=system.env)
     got, error = refused(proxy, secure)
-    said = f"certificate authorities {system.file}: {word}"
+    said = words.format(system.file)
     assert got.status == 500 and error == "proxy_internal_error" and said in got["Proxy-Status"]
     proxy.says(f"error: tls: {said}")
     system.trust()

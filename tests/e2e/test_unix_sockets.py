@@ -162,7 +162,7 @@ def test_whose_file_is_there(start, origin, path):
     dead.bind(str(path))
     dead.close()
     proxy = start(origin, "--listen", f"unix:{path}")
-    assert f"listen unix:{path}: Address already in use" in refused(path, 1)
+    assert f"--listen: unix:{path}: Address already in use" in refused(path, 1)
     client = Client(path)
     assert client.get("/feed").status == 200
     client.close()

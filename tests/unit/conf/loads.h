@@ -14,7 +14,7 @@
 /* conf_load() takes main's argv and envp and writes to none of it. */
 #define WORDS(words) ((char *const *)(uintptr_t)(words))
 
-#define PARENTS "; allowed: http://host:port, http://user:password@host:port, the same with socks5h://, or off"
+#define PARENTS "; write http://host:port, http://user:password@host:port, the same with socks5h://, or off"
 
 /* A value that every option with a secret takes. */
 #define SECRET "http://u:hunter2@h:1"

@@ -3,9 +3,9 @@
 #include "tests/unit/conf/loads.h"
 #include "tests/unit/conf/printed.h"
 
-#define REDIS "; allowed: HOST:PORT, [ADDRESS]:PORT, or /PATH of a socket"
+#define REDIS "; write HOST:PORT, [ADDRESS]:PORT, or /PATH of a socket"
 #define PATH_27 "/aaaaaaaaaaaaaaaaaaaaaaaaaa"
-#define CORS "; allowed: https://host or https://host:port, up to 16 with commas between, or *"
+#define CORS "; write https://host or https://host:port, up to 16 with commas between, or *"
 
 static void file_format(void)
 {
@@ -43,42 +43,40 @@ static void file_format(void)
 static void file_errors(void)
 {
 	static const struct { const char *text, *message; } cases[] = {
-		{ "\n\nnonsense\n", "f:3: not a line NAME = VALUE" },
+		{ "\n\nnonsense\n", "f:3: not a line that utfeed knows; write NAME = VALUE, [route PATTERN], [gateway], include = FILE or a # comment" },
 		{ "sniffbytes = 1", "f:1: 'sniffbytes' is not an option; did you mean sniff-bytes?" },
-		{ "sniff-bytes = 2g", "f:1: sniff-bytes: '2g' is out of range; allowed: 1k to 1m" },
-		{ "sniff-bytes = 1023", "f:1: sniff-bytes: '1023' is out of range; allowed: 1k to 1m" },
-		{ "sniff-bytes = 2kb", "f:1: sniff-bytes: '2kb' is not a size (bytes, or with k, m, g, t); allowed: 1k to 1m" },
-		{ "sniff-bytes = -1", "f:1: sniff-bytes: '-1' is not a size (bytes, or with k, m, g, t); allowed: 1k to 1m" },
-		{ "sniff-bytes =", "f:1: sniff-bytes: '' is not a size (bytes, or with k, m, g, t); allowed: 1k to 1m" },
-		{ "decoded-max = 99999999999999999999", "f:1: decoded-max: '99999999999999999999' is not a size (bytes, or with k, m, g, t); allowed: 0 to 1t" },
-		{ "decoded-max = 99999999999t", "f:1: decoded-max: '99999999999t' is not a size (bytes, or with k, m, g, t); allowed: 0 to 1t" },
-		{ "write-timeout = 10", "f:1: write-timeout: '10' is not a time (a whole number with ms, s, m, h, d or w); allowed: 10ms to 1h" },
-		{ "keep-feed = 31d", "f:1: keep-feed: '31d' is out of range; allowed: 0 to 720h" },
-		{ "keep-feed = 1y", "f:1: keep-feed: '1y' is not a time (a whole number with ms, s, m, h, d or w); allowed: 0 to 720h" },
+		{ "sniff-bytes = 2g", "f:1: sniff-bytes: '2g' is too large; write a size from 1k to 1m" },
+		{ "sniff-bytes = 1023", "f:1: sniff-bytes: '1023' is too small; write a size from 1k to 1m" },
+		{ "sniff-bytes = 2kb", "f:1: sniff-bytes: '2kb' is not a size; write bytes, or a number with k, m, g or t, from 1k to 1m" },
+		{ "sniff-bytes = -1", "f:1: sniff-bytes: '-1' is not a size; write bytes, or a number with k, m, g or t, from 1k to 1m" },
+		{ "sniff-bytes =", "f:1: sniff-bytes: '' is not a size; write bytes, or a number with k, m, g or t, from 1k to 1m" },
+		{ "decoded-max = 99999999999999999999", "f:1: decoded-max: '99999999999999999999' is not a size; write bytes, or a number with k, m, g or t, from 0 to 1t" },
+		{ "decoded-max = 99999999999t", "f:1: decoded-max: '99999999999t' is not a size; write bytes, or a number with k, m, g or t, from 0 to 1t" },
+		{ "write-timeout = 10", "f:1: write-timeout: '10' is not a time; write a whole number with ms, s, m, h, d or w, from 10ms to 1h" },
+		{ "keep-feed = 31d", "f:1: keep-feed: '31d' is too large; write a time from 0 to 720h" },
+		{ "keep-feed = 1y", "f:1: keep-feed: '1y' is not a time; write a whole number with ms, s, m, h, d or w, from 0 to 720h" },
 		{ "[route /]\nchrset = x", "f:2: 'chrset' is not an option; did you mean charset?" },
-		{ "write-timeout = 0", "f:1: write-timeout: '0' is out of range; allowed: 10ms to 1h" },
-		{ "workers = 65", "f:1: workers: '65' is out of range; allowed: 1 to 64, or auto" },
-		{ "max-connections = 1k", "f:1: max-connections: '1k' is not a whole number; allowed: 1 to 1000000" },
-		{ "gateway = maybe", "f:1: gateway: 'maybe' is not a switch; allowed: on, off (or yes, no, true, false, 1, 0)" },
-		{ "output = latin1", "f:1: output: 'latin1' is not known; allowed: utf-8|us-ascii" },
-		{ "policy = best", "f:1: policy: 'best' is not a policy; allowed: auto, rome-strict, rome-lenient, rome-2004-09-10, rfc7303, feedparser, "
+		{ "write-timeout = 0", "f:1: write-timeout: '0' is too small; write a time from 10ms to 1h" },
+		{ "workers = 65", "f:1: workers: '65' is too large; write a whole number from 1 to 64, or auto" },
+		{ "max-connections = 1k", "f:1: max-connections: '1k' is not a whole number; write one from 1 to 1000000" },
+		{ "gateway = maybe", "f:1: gateway: 'maybe' is not a switch; write on or off" },
+		{ "output = latin1", "f:1: output: 'latin1' is not known; write utf-8 or us-ascii" },
+		{ "policy = best", "f:1: policy: 'best' is not a policy; write one of auto, rome-strict, rome-lenient, rome-2004-09-10, rfc7303, feedparser, "
 			"4suite, appendix-f" },
-		{ "repair = bom,all the", "f:1: repair: 'the' is not a repair; allowed: bom, junk, declaration, characters, references, line-ends, entities, ampersands, tags, end, trailing, namespaces, base, double, all, none, "
+		{ "repair = bom,all the", "f:1: repair: 'the' is not a repair; write names from bom, junk, declaration, characters, references, line-ends, entities, ampersands, tags, end, trailing, namespaces, base, double, all, none, "
 			"each also with a minus" },
-		{ "rewrite = images", "f:1: rewrite: 'images' is not known; allowed: off|enclosures" },
-		{ "gateway-url = nas.lan:8080", "f:1: gateway-url: 'nas.lan:8080' is not a URL: its scheme is neither http nor https" },
-		{ "gateway-url = http://nas.lan/?a=", "f:1: gateway-url: 'http://nas.lan/?***' is not one for a gateway; allowed: http or https, a host, and a path "
-		    "without & and '" },
-		{ "gateway-url = http://nas.lan/a&b", "f:1: gateway-url: 'http://nas.lan/a&b' is not one for a gateway; allowed: http or https, a host, and a path "
-		    "without & and '" },
-		{ "repair =", "f:1: repair: '' is not a repair; allowed: bom, junk, declaration, characters, references, line-ends, entities, ampersands, tags, end, trailing, namespaces, base, double, all, none, each also "
+		{ "rewrite = images", "f:1: rewrite: 'images' is not known; write off or enclosures" },
+		{ "gateway-url = nas.lan:8080", "f:1: gateway-url: 'nas.lan:8080' is not a URL: its scheme is neither http nor https; write one such as http://127.0.0.1:8080/" },
+		{ "gateway-url = http://nas.lan/?a=", "f:1: gateway-url: 'http://nas.lan/?***' cannot be a gateway's; write http or https, a host, and a path without ?, & and '" },
+		{ "gateway-url = http://nas.lan/a&b", "f:1: gateway-url: 'http://nas.lan/a&b' cannot be a gateway's; write http or https, a host, and a path without ?, & and '" },
+		{ "repair =", "f:1: repair: '' is not a repair; write names from bom, junk, declaration, characters, references, line-ends, entities, ampersands, tags, end, trailing, namespaces, base, double, all, none, each also "
 			"with a minus" },
-		{ "via =", "f:1: via: is empty; allowed: letters, digits and !#$%&'*+-.^_`|~" },
-		{ "via = a b", "f:1: via: character 2 has the code 0x20; allowed: letters, digits and !#$%&'*+-.^_`|~" },
-		{ "contact-url = feeds@example.org", "f:1: contact-url: '***@example.org' is not a URL: it does not begin with http:// or https://" },
-		{ "contact-url = http://u:p@h/", "f:1: contact-url: 'http://***@h/' is not a URL: it holds user information" },
-		{ "contact-url = http://h/a(b", "f:1: contact-url: 'http://h/a(b' has a parenthesis; allowed: %28 and %29" },
-		{ "user-agent = a\tb", "f:1: user-agent: character 2 has the code 0x09; allowed: printable ASCII characters" },
+		{ "via =", "f:1: via: is empty; write letters, digits and !#$%&'*+-.^_`|~" },
+		{ "via = a b", "f:1: via: character 2 has the code 0x20; write letters, digits and !#$%&'*+-.^_`|~" },
+		{ "contact-url = feeds@example.org", "f:1: contact-url: '***@example.org' is not a URL: it does not begin with http:// or https://; write one such as https://example.org/about" },
+		{ "contact-url = http://u:p@h/", "f:1: contact-url: 'http://***@h/' is not a URL: it holds user information; write one such as https://example.org/about" },
+		{ "contact-url = http://h/a(b", "f:1: contact-url: 'http://h/a(b' has a parenthesis; write %28 for ( and %29 for )" },
+		{ "user-agent = a\tb", "f:1: user-agent: character 2 has the code 0x09; write printable ASCII characters alone" },
 		{ "cors-allow = reader.example", "f:1: cors-allow: 'reader.example' is not an origin" CORS },
 		{ "cors-allow = https://a/b", "f:1: cors-allow: 'https://a/b' is not an origin" CORS },
 		{ "cors-allow = null", "f:1: cors-allow: 'null' is not an origin" CORS },
@@ -93,62 +91,61 @@ static void file_errors(void)
 		{ "cache-redis = redis.example:", "f:1: cache-redis: is neither a host with its port nor a path" REDIS },
 		{ "cache-redis = redis.example:0", "f:1: cache-redis: is neither a host with its port nor a path" REDIS },
 		{ "cache-redis = ::1:6379", "f:1: cache-redis: is neither a host with its port nor a path" REDIS },
-		{ "cache-redis = redis://:secret@h:6379", "f:1: cache-redis: is neither a host with its port nor a path" REDIS },
+		{ "cache-redis = redis://:secret@h:6379", "f:1: cache-redis: is a URL" REDIS },
 		{ "cache-redis = /\xc3\xa9", "f:1: cache-redis: the path has a character that is not printable ASCII" REDIS },
 		{ "cache-redis = " PATH_27 PATH_27 PATH_27 PATH_27, "f:1: cache-redis: a socket's path has at most 107 bytes" REDIS },
-		{ "cache-lmdb = /a\ncache-redis = h:1", "f:2: cache-redis: cache-lmdb is set too, at f:1; allowed: one of them" },
-		{ "cache-redis = /a\ncache-redis-tls = on", "f:2: cache-redis-tls: a socket has no TLS; allowed: with HOST:PORT as cache-redis" },
-		{ "user-agent = \"a", "f:1: user-agent: a quoted value has no closing quote" },
-		{ "user-agent = \"a\" b", "f:1: user-agent: text after a closing quote; allowed: a # comment" },
-		{ "listen = localhost:80", "f:1: listen: 'localhost:80' is not an address and a port; allowed: such as 127.0.0.1:8080, 0.0.0.0:8080, [::1]:8080, unix:/PATH" },
-		{ "client-allow = 10.0.0.1/8", "f:1: client-allow: '10.0.0.1/8' is no address block, or has bits set behind its prefix; allowed: "
-			"address blocks such as 192.0.2.0/24, 2001:db8::/32, 192.0.2.7" },
-		{ "allow = 0x7f.1:80", "f:1: allow: '0x7f.1:80' is no destination; allowed: with commas between, example.org (the host), .example.org (and all below it), "
+		{ "cache-lmdb = /a\ncache-redis = h:1", "f:2: cache-redis: cache-lmdb is set too, at f:1; write one of them" },
+		{ "cache-redis = /a\ncache-redis-tls = on", "f:2: cache-redis-tls: a socket has no TLS; write HOST:PORT as cache-redis, or cache-redis-tls = off" },
+		{ "user-agent = \"a", "f:1: user-agent: a quoted value has no closing quote; write \" at its end" },
+		{ "user-agent = \"a\" b", "f:1: user-agent: text stands behind a closing quote; write \\\" for a quote within, or # before a comment" },
+		{ "listen = localhost:80", "f:1: listen: 'localhost:80' has no address before its port; write 127.0.0.1:80 to serve this machine, or 0.0.0.0:80 to serve others too" },
+		{ "client-allow = 10.0.0.1/8", "f:1: client-allow: '10.0.0.1/8' has bits set behind its prefix; write 10.0.0.0/8" },
+		{ "allow = 0x7f.1:80", "f:1: allow: '0x7f.1:80' is not a destination; write, with commas between, example.org (the host), .example.org (and all below it), "
 			"192.0.2.0/24, 2001:db8::/32 or *, each with :PORT or :* behind it (IPv6: [2001:db8::/32]:PORT)" },
-		{ "allow = a.example, ?", "f:1: allow: '?***' is no destination; allowed: with commas between, example.org (the host), .example.org (and "
+		{ "allow = a.example, ?", "f:1: allow: '?***' is not a destination; write, with commas between, example.org (the host), .example.org (and "
 			"all below it), 192.0.2.0/24, 2001:db8::/32 or *, each with :PORT or :* behind it (IPv6: [2001:db8::/32]:PORT)" },
-		{ "deny = \" , \"", "f:1: deny: is empty; allowed: with commas between, example.org (the host), .example.org (and all below it), "
+		{ "deny = \" , \"", "f:1: deny: is empty; write, with commas between, example.org (the host), .example.org (and all below it), "
 			"192.0.2.0/24, 2001:db8::/32 or *, each with :PORT or :* behind it (IPv6: [2001:db8::/32]:PORT)" },
-		{ "listen = 8080", "f:1: listen: '8080' is not an address and a port; allowed: such as 127.0.0.1:8080, 0.0.0.0:8080, [::1]:8080, unix:/PATH" },
-		{ "listen = 1.2.3.4:65536", "f:1: listen: '1.2.3.4:65536' is not an address and a port; allowed: such as 127.0.0.1:8080, 0.0.0.0:8080, [::1]:8080, unix:/PATH" },
-		{ "listen = ::1:80", "f:1: listen: '::1:80' is not an address and a port; allowed: such as 127.0.0.1:8080, 0.0.0.0:8080, [::1]:8080, unix:/PATH" },
-		{ "listen = 1.2.3.4:80\nlisten = 1.2.3.4:80", "f:2: listen: '1.2.3.4:80' is given twice; allowed: once" },
-		{ "listen = unix:a.sock", "f:1: listen: 'unix:a.sock' is no path of a socket; allowed: unix:/PATH of at most 107 bytes, such as "
+		{ "listen = 8080", "f:1: listen: '8080' has no address before its port; write 127.0.0.1:8080 to serve this machine, or 0.0.0.0:8080 to serve others too" },
+		{ "listen = 1.2.3.4:65536", "f:1: listen: '1.2.3.4:65536' is not an address and a port; write one such as 127.0.0.1:8080, 0.0.0.0:8080, [::1]:8080 or unix:/PATH" },
+		{ "listen = ::1:80", "f:1: listen: '::1:80' is not an address and a port; write one such as 127.0.0.1:8080, 0.0.0.0:8080, [::1]:8080 or unix:/PATH" },
+		{ "listen = 1.2.3.4:80\nlisten = 1.2.3.4:80", "f:2: listen: '1.2.3.4:80' is given twice; write it once" },
+		{ "listen = unix:a.sock", "f:1: listen: 'unix:a.sock' is not the path of a socket; write unix:/PATH of at most 107 bytes, such as "
 			"unix:/run/utfeed/utfeed.sock" },
-		{ "listen = \"unix:/a b\"", "f:1: listen: 'unix:/a b' is no path of a socket; allowed: unix:/PATH of at most 107 bytes, such as "
+		{ "listen = \"unix:/a b\"", "f:1: listen: 'unix:/a b' is not the path of a socket; write unix:/PATH of at most 107 bytes, such as "
 			"unix:/run/utfeed/utfeed.sock" },
-		{ "listen = unix:/run/", "f:1: listen: 'unix:/run/' is no path of a socket; allowed: unix:/PATH of at most 107 bytes, such as "
+		{ "listen = unix:/run/", "f:1: listen: 'unix:/run/' is not the path of a socket; write unix:/PATH of at most 107 bytes, such as "
 			"unix:/run/utfeed/utfeed.sock" },
-		{ "listen = unix:" PATH_27 PATH_27 PATH_27 PATH_27, "f:1: listen: 'unix:" PATH_27 PATH_27 "/aaaa' is no path of a socket; allowed: unix:/PATH of "
+		{ "listen = unix:" PATH_27 PATH_27 PATH_27 PATH_27, "f:1: listen: 'unix:" PATH_27 PATH_27 "/aaaa' is not the path of a socket; write unix:/PATH of "
 			"at most 107 bytes, such as unix:/run/utfeed/utfeed.sock" },
-		{ "listen = unix:/a\nlisten = unix:/a", "f:2: listen: 'unix:/a' is given twice; allowed: once" },
-		{ "listen-mode = 0888", "f:1: listen-mode: '0888' is no mode of a file; allowed: octal digits as for chmod(1), 0 to 0777" },
-		{ "client-rate = 1/d", "f:1: client-rate: '1/d' is not a rate (a whole number, with /s, /m or /h); allowed: 0 to 1000000/s" },
-		{ "client-rate = 1000001", "f:1: client-rate: '1000001' is out of range; allowed: 0 to 1000000/s" },
-		{ "listen-mode = 1777", "f:1: listen-mode: '1777' is no mode of a file; allowed: octal digits as for chmod(1), 0 to 0777" },
-		{ "via = a\nvia = b", "f:2: via: given twice, first at f:1; allowed: once" },
-		{ "[gateway]\nsniff-bytes = 2k", "f:2: sniff-bytes: not an option of the gateway; allowed: above the first section" },
-		{ "[gateway]\ncookies = on", "f:2: cookies: an option of a route; allowed: below a [route PATTERN]" },
-		{ "[gateway]\ngateway-floor = 1m", "f:2: gateway-floor: not an option of the gateway; allowed: above the first section" },
+		{ "listen = unix:/a\nlisten = unix:/a", "f:2: listen: 'unix:/a' is given twice; write it once" },
+		{ "listen-mode = 0888", "f:1: listen-mode: '0888' is not a file mode; write octal digits as for chmod(1), from 0 to 0777" },
+		{ "client-rate = 1/d", "f:1: client-rate: '1/d' is not a rate; write a whole number with /s, /m or /h, from 0 to 1000000/s" },
+		{ "client-rate = 1000001", "f:1: client-rate: '1000001' is too large; write a rate from 0 to 1000000/s" },
+		{ "listen-mode = 1777", "f:1: listen-mode: '1777' is not a file mode; write octal digits as for chmod(1), from 0 to 0777" },
+		{ "via = a\nvia = b", "f:2: via: is given twice, first at f:1; write it once" },
+		{ "[gateway]\nsniff-bytes = 2k", "f:2: sniff-bytes: is not an option of the gateway; write it above the first section" },
+		{ "[gateway]\ncookies = on", "f:2: cookies: is an option of a route; write it below a [route PATTERN]" },
+		{ "[gateway]\ngateway-floor = 1m", "f:2: gateway-floor: is not an option of the gateway; write it above the first section" },
 		{ "[gateway]\nfreshness-flor = 1m", "f:2: 'freshness-flor' is not an option; did you mean freshness-floor?" },
-		{ "[gateway]\nkeep-feed = 31d", "f:2: keep-feed: '31d' is out of range; allowed: 0 to 720h" },
-		{ "[gateway]\naccept = a\n[gateway]\naccept = b", "f:4: accept: given twice for the gateway, first at f:2; allowed: once" },
-		{ "gateway-floor = 25h", "f:1: gateway-floor: freshness-floor: '25h' is out of range; allowed: 0 to 24h" },
-		{ "gateway-stale = 1h\n[gateway]\nstale-if-error = 2h", "f:3: stale-if-error: given twice for the gateway, first at f:1; allowed: once" },
-		{ "[gateway /a]", "f:1: not a section; allowed: [route PATTERN], [gateway]" },
-		{ "[cache]", "f:1: not a section; allowed: [route PATTERN], [gateway]" },
-		{ "[route /a", "f:1: not a section; allowed: [route PATTERN], [gateway]" },
-		{ "[route]", "f:1: not a section; allowed: [route PATTERN], [gateway]" },
-		{ "[", "f:1: not a section; allowed: [route PATTERN], [gateway]" },
-		{ "[route a]", "f:1: 'a' is not a pattern; allowed: /prefix or //host[:port]/prefix, without =" },
-		{ "[route /a=b]", "f:1: '/a=b' is not a pattern; allowed: /prefix or //host[:port]/prefix, without =" },
-		{ "[route /]\nsniff-bytes = 2k", "f:2: sniff-bytes: not an option of a route; allowed: above the first section" },
-		{ "charset = koi8-r", "f:1: charset: an option of a route; allowed: below a [route PATTERN]" },
-		{ "[route /]\ncharset = x", "f:2: charset: 'x' is not a known encoding; allowed: none, or a label that utfeed charsets lists" },
-		{ "[route /]\nname = a\nname = b", "f:3: name: given twice for the route /, first at f:2; allowed: once" },
-		{ "via = a\n[route /]\nname = a\n", "f:2: route / has no origin; allowed: a line origin = URL" },
+		{ "[gateway]\nkeep-feed = 31d", "f:2: keep-feed: '31d' is too large; write a time from 0 to 720h" },
+		{ "[gateway]\naccept = a\n[gateway]\naccept = b", "f:4: accept: is given twice for the gateway, first at f:2; write it once" },
+		{ "gateway-floor = 25h", "f:1: gateway-floor: freshness-floor: '25h' is too large; write a time from 0 to 24h" },
+		{ "gateway-stale = 1h\n[gateway]\nstale-if-error = 2h", "f:3: stale-if-error: is given twice for the gateway, first at f:1; write it once" },
+		{ "[gateway /a]", "f:1: not a section; write [route PATTERN] or [gateway]" },
+		{ "[cache]", "f:1: not a section; write [route PATTERN] or [gateway]" },
+		{ "[route /a", "f:1: not a section; write [route PATTERN] or [gateway]" },
+		{ "[route]", "f:1: not a section; write [route PATTERN] or [gateway]" },
+		{ "[", "f:1: not a section; write [route PATTERN] or [gateway]" },
+		{ "[route a]", "f:1: 'a' is not a pattern; write /prefix or //host[:port]/prefix, without =" },
+		{ "[route /a=b]", "f:1: '/a=b' is not a pattern; write /prefix or //host[:port]/prefix, without =" },
+		{ "[route /]\nsniff-bytes = 2k", "f:2: sniff-bytes: is not an option of a route; write it above the first section" },
+		{ "charset = koi8-r", "f:1: charset: is an option of a route; write it below a [route PATTERN]" },
+		{ "[route /]\ncharset = x", "f:2: charset: 'x' is not an encoding that utfeed knows; write none, or a label that utfeed charsets lists" },
+		{ "[route /]\nname = a\nname = b", "f:3: name: is given twice for the route /, first at f:2; write it once" },
+		{ "via = a\n[route /]\nname = a\n", "f:2: route / has no origin; write a line origin = URL below it" },
 		{ "[route /]\norigin=http://o\n[route /]\norigin=http://o\n", NULL },
-		{ "route = /", "f:1: route: '/' has no origin; allowed: PATTERN=ORIGIN[ NAME=VALUE]..." },
+		{ "route = /", "f:1: route: '/' has no origin; write PATTERN=ORIGIN[ NAME=VALUE]..." },
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -164,7 +161,7 @@ static void file_errors(void)
 	struct conf_error error;
 	struct conf *conf = make();
 	CU_ASSERT_EQUAL(conf_file_parse(conf, "via = a\0b\n", 10, "f", no_variables, &error), -1);
-	CU_ASSERT_STRING_EQUAL(error.text, "f:1: a zero byte; allowed: text");
+	CU_ASSERT_STRING_EQUAL(error.text, "f:1: a zero byte; write text");
 	conf_free(&conf);
 }
 
@@ -188,14 +185,14 @@ static void variables(void)
 		{ "never expanded twice, nor read as syntax", "${TRICKY}", "${HOST} $$ \" # \\ [x]", NULL },
 		{ "the same in quotes", "\"${TRICKY}\" # c", "${HOST} $$ \" # \\ [x]", NULL },
 		{ "a comment cuts before", "a # ${NONE}", "a", NULL },
-		{ "absent", "${NONE}", NULL, "f:1: accept: the variable NONE is not set, or empty; " },
-		{ "empty", "${EMPTY}", NULL, "f:1: accept: the variable EMPTY is not set, or empty; " },
-		{ "a part of a name is another one", "${HOS}", NULL, "f:1: accept: the variable HOS is not set, or empty; " },
-		{ "no name", "${}", NULL, "f:1: accept: what stands behind ${ is no variable; " },
-		{ "a digit first", "${1A}", NULL, "f:1: accept: what stands behind ${ is no variable; " },
-		{ "a name with a minus", "${A-B}", NULL, "f:1: accept: what stands behind ${ is no variable; " },
-		{ "no end", "${HOST", NULL, "f:1: accept: what stands behind ${ is no variable; " },
-		{ "one in the other", "${NONE:-${HOST}}", NULL, "f:1: accept: what stands behind ${ is no variable; " },
+		{ "absent", "${NONE}", NULL, "f:1: accept: the variable NONE is not set, or empty; set it, or write ${NAME:-TEXT} for a default" },
+		{ "empty", "${EMPTY}", NULL, "f:1: accept: the variable EMPTY is not set, or empty; set it, or write ${NAME:-TEXT} for a default" },
+		{ "a part of a name is another one", "${HOS}", NULL, "f:1: accept: the variable HOS is not set, or empty; set it, or write ${NAME:-TEXT} for a default" },
+		{ "no name", "${}", NULL, "f:1: accept: what stands behind ${ is not a variable; " },
+		{ "a digit first", "${1A}", NULL, "f:1: accept: what stands behind ${ is not a variable; " },
+		{ "a name with a minus", "${A-B}", NULL, "f:1: accept: what stands behind ${ is not a variable; " },
+		{ "no end", "${HOST", NULL, "f:1: accept: what stands behind ${ is not a variable; " },
+		{ "one in the other", "${NONE:-${HOST}}", NULL, "f:1: accept: what stands behind ${ is not a variable; " },
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -232,7 +229,7 @@ static void variables_long(void)
 	memcpy(variable, "LONG=", 5);
 	variable[39999] = '\0';
 	CU_ASSERT_EQUAL(conf_file_parse(conf, text, sizeof(text) - 1, "f", envp, &error), -1);
-	CU_ASSERT_STRING_EQUAL(error.text, "f:1: accept: is longer than 65536 bytes with its variables");
+	CU_ASSERT_STRING_EQUAL(error.text, "f:1: accept: is longer than 65536 bytes with its variables; write less");
 	conf_free(&conf);
 	free(variable);
 }
@@ -290,21 +287,21 @@ static void includes(void)
 		{ "a pattern", { { "f", "include = d/?.[c]*" }, { "d/1.conf", "via = a" }, { "d/2.txt", "!" } }, NULL, "a", NULL, 0 },
 		{ "a pattern of this folder", { { "f", "include = x*y" }, { "x-y", "via = a" } }, NULL, "a", NULL, 0 },
 		{ "a pattern that matches nothing", { { "f", "include = d/*.none\nvia = a" } }, NULL, "a", NULL, 0 },
-		{ "sorted by bytes", { { "f", "include = d" }, { "d/a.conf", "!" }, { "d/B.conf", "?" } }, "d/B.conf:1: not a line NAME = VALUE", NULL, NULL, 0 },
+		{ "sorted by bytes", { { "f", "include = d" }, { "d/a.conf", "!" }, { "d/B.conf", "?" } }, "d/B.conf:1: not a line that utfeed knows; write NAME = VALUE, [route PATTERN], [gateway], include = FILE or a # comment", NULL, NULL, 0 },
 		{ "relative to the file that says so", { { "f", "include = d/x" }, { "d/x", "include = y" }, { "d/y", "via = a" } }, NULL, "a", NULL, 0 },
 		{ "routes end with their file", { { "f", "include = d\nvia = a" }, { "d/1.conf", "[route /a/]\norigin = http://o/" },
 			{ "d/2.conf", "accept = b\n[route /b/]\norigin = http://o/" } }, NULL, "a", "b", 2 },
 		{ "lines for a route", { { "f", "[route /a/]\ninclude = d/x\norigin = http://o/" }, { "d/x", "charset = koi8-r" } }, NULL, NULL, NULL, 1 },
-		{ "errors are of the included file", { { "f", "\ninclude = d" }, { "d/1.conf", "\npolicy = x" } }, "d/1.conf:2: policy: 'x' is not a policy; allowed: auto, "
+		{ "errors are of the included file", { { "f", "\ninclude = d" }, { "d/1.conf", "\npolicy = x" } }, "d/1.conf:2: policy: 'x' is not a policy; write one of auto, "
 			"rome-strict, rome-lenient, rome-2004-09-10, rfc7303, feedparser, 4suite, appendix-f", NULL, NULL, 0 },
-		{ "given twice", { { "f", "via = a\ninclude = d" }, { "d/1.conf", "via = b" } }, "d/1.conf:1: via: given twice, first at f:1; allowed: once", NULL, NULL, 0 },
-		{ "absent", { { "f", "include = d/none" } }, "f:1: include: d/none: No such file or directory", NULL, NULL, 0 },
-		{ "absent folder of a pattern", { { "f", "include = e/*.conf" } }, "f:1: include: e/: No such file or directory", NULL, NULL, 0 },
-		{ "a pattern for folders", { { "f", "include = */x" } }, "f:1: include: a folder's name has a wildcard; allowed: a file, a folder, or FOLDER/*.conf", NULL,
+		{ "given twice", { { "f", "via = a\ninclude = d" }, { "d/1.conf", "via = b" } }, "d/1.conf:1: via: is given twice, first at f:1; write it once", NULL, NULL, 0 },
+		{ "absent", { { "f", "include = d/none" } }, "f:1: include: d/none: No such file or directory; write the name of a file that utfeed may read, of a folder, or FOLDER/*.conf", NULL, NULL, 0 },
+		{ "absent folder of a pattern", { { "f", "include = e/*.conf" } }, "f:1: include: e/: No such file or directory; write the name of a file, of a folder, or FOLDER/*.conf", NULL, NULL, 0 },
+		{ "a pattern for folders", { { "f", "include = */x" } }, "f:1: include: the name of a folder has a wildcard; write the name of a file, of a folder, or FOLDER/*.conf", NULL,
 			NULL, 0 },
-		{ "empty", { { "f", "include =" } }, "f:1: include: is empty; allowed: a file, a folder, or FOLDER/*.conf", NULL, NULL, 0 },
-		{ "itself", { { "f", "include = d" }, { "d/1.conf", "include = ../f" } }, "d/1.conf:1: include: d/../f includes itself", NULL, NULL, 0 },
-		{ "a route's line behind a refused pattern", { { "f", "[route /a\ninclude = d/none" } }, "f:1: not a section; allowed: [route PATTERN], [gateway]", NULL, NULL, 0 },
+		{ "empty", { { "f", "include =" } }, "f:1: include: is empty; write the name of a file, of a folder, or FOLDER/*.conf", NULL, NULL, 0 },
+		{ "itself", { { "f", "include = d" }, { "d/1.conf", "include = ../f" } }, "d/1.conf:1: include: d/../f includes itself; leave this line out", NULL, NULL, 0 },
+		{ "a route's line behind a refused pattern", { { "f", "[route /a\ninclude = d/none" } }, "f:1: not a section; write [route PATTERN] or [gateway]", NULL, NULL, 0 },
 	};
 	char folder[] = "/tmp/utfeed-test-conf-XXXXXX", *before = getcwd(NULL, 0);
 
@@ -336,7 +333,7 @@ static void includes_are_bounded(void)
 		struct conf *conf = make();
 		static const char *const argv[] = { "serve", "-c0" };
 		CU_ASSERT_EQUAL(conf_load(conf, 2, WORDS(argv), no_variables, &error), -1);
-		CU_ASSERT_STRING_EQUAL(strstr(error.text, "include"), twice ? "include: more than 1000 files" : "include: more than 8 files include each other");
+		CU_ASSERT_STRING_EQUAL(strstr(error.text, "include"), twice ? "include: more than 1000 files; write fewer, larger ones" : "include: more than 8 files include each other; include them from one file");
 		conf_free(&conf);
 	}
 	for (size_t i = 0; i < 9; i++) {

@@ -83,9 +83,9 @@ static void notes(void)
 		{ "all errors of a file", { NULL }, "via = (\nnonsense\npolicy = x\nvia = b\naccept = fine\n", 4, 0, "" },
 		{ "lines of a refused section are not read", { NULL }, "[route x]\nfoo = bar\n[route /]\norigin = x\n", 2, 0, "" },
 		{ "the file's and the variables'", { "UTFEED_POLICY=x", "UTFEED_OUTPUT=y" }, "via = (", 3, 0, "" },
-		{ "a variable misspelt", { "UTFEED_SNIF_BYTES=1" }, "", 0, 1, "UTFEED_SNIF_BYTES is no option's variable; did you mean UTFEED_SNIFF_BYTES?" },
+		{ "a variable misspelt", { "UTFEED_SNIF_BYTES=1" }, "", 0, 1, "UTFEED_SNIF_BYTES is not the variable of an option; did you mean UTFEED_SNIFF_BYTES?" },
 		{ "two letters in each other's place", { "UTFEED_CAHCE=off" }, "", 0, 1, "did you mean UTFEED_CACHE?" },
-		{ "a variable unlike any", { "UTFEED_FOO_BAR_BAZ=1" }, "", 0, 1, "UTFEED_FOO_BAR_BAZ is no option's variable and is ignored" },
+		{ "a variable unlike any", { "UTFEED_FOO_BAR_BAZ=1" }, "", 0, 1, "UTFEED_FOO_BAR_BAZ is not the variable of an option; leave it out" },
 		{ "an empty one is none", { "UTFEED_SNIF_BYTES=" }, "", 0, 0, "" },
 		{ "those of Kubernetes", { "UTFEED_PORT_8080_TCP_ADDR=10.0.0.1", "UTFEED_CANARY_SERVICE_HOST=10.0.0.1" }, "", 0, 0, "" },
 		{ "the file's name is one", { "UTFEED_CONFIG=/dev/null" }, "", 0, 0, "" },
@@ -131,7 +131,7 @@ static void notes_are_bounded(void)
 	for (size_t i = 0; i < 50; i++)
 		strcat(text, "x\n");
 	CU_ASSERT_EQUAL(conf_file_parse(conf, text, strlen(text), "f", no_variables, &error), -1);
-	CU_ASSERT_STRING_EQUAL(error.text, "f:1: not a line NAME = VALUE");
+	CU_ASSERT_STRING_EQUAL(error.text, "f:1: not a line that utfeed knows; write NAME = VALUE, [route PATTERN], [gateway], include = FILE or a # comment");
 	told = 0;
 	conf_tell(conf, count_told);
 	CU_ASSERT_EQUAL(told, CONF_NOTES_MAX + 1);
@@ -141,57 +141,57 @@ static void notes_are_bounded(void)
 static void start_errors(void)
 {
 	static const struct { const char *variable, *argv[4], *message; } cases[] = {
-		{ "X=", { "serve", "--sniff-bytes", "2g" }, "--sniff-bytes: '2g' is out of range; allowed: 1k to 1m" },
-		{ "X=", { "serve", "--sniff-bytes" }, "--sniff-bytes: has no value; allowed: SIZE" },
+		{ "X=", { "serve", "--sniff-bytes", "2g" }, "--sniff-bytes: '2g' is too large; write a size from 1k to 1m" },
+		{ "X=", { "serve", "--sniff-bytes" }, "--sniff-bytes: has no value; write --sniff-bytes SIZE" },
 		{ "X=", { "serve", "--sniffbytes=1" }, "'--sniffbytes' is not an option; did you mean --sniff-bytes?" },
 		{ "X=", { "serve", "--" }, "'--' is not an option; utfeed serve --help lists them" },
 		{ "X=", { "serve", "-" }, "'-' is not an option; utfeed serve --help lists them" },
 		{ "X=", { "serve", "-x" }, "'-x' is not an option; utfeed serve --help lists them" },
-		{ "X=", { "serve", "http://o/" }, "argument 1 is not an option; utfeed serve --help lists them" },
-		{ "X=", { "serve", "--help=x" }, "--help: takes no value" },
-		{ "X=", { "serve", "-c" }, "-c: has no value; allowed: FILE" },
-		{ "X=", { "serve", "-c", "/nonexistent/f" }, "/nonexistent/f: No such file or directory" },
-		{ "X=", { "serve", "-c/" }, "/: Is a directory" },
-		{ "UTFEED_CONFIG=/nonexistent/g", { "serve" }, "/nonexistent/g: No such file or directory" },
-		{ "UTFEED_CONFIG=/nonexistent/g", { "serve", "-c", "/nonexistent/f" }, "/nonexistent/f: No such file or directory" },
-		{ "UTFEED_POLICY=x", { "serve", "--policy=auto" }, "UTFEED_POLICY: 'x' is not a policy; allowed: auto, rome-strict, rome-lenient, "
+		{ "X=", { "serve", "http://o/" }, "argument 1 is neither an option nor the value of one; write --NAME VALUE, with quotes around a value with blanks, or -c FILE for a configuration file" },
+		{ "X=", { "serve", "--help=x" }, "--help: takes no value; write --help alone" },
+		{ "X=", { "serve", "-c" }, "-c: has no value; write -c FILE" },
+		{ "X=", { "serve", "-c", "/nonexistent/f" }, "/nonexistent/f: No such file or directory; write -c FILE (or UTFEED_CONFIG) with a file that utfeed may read; utfeed serve --print-sample prints one to begin with" },
+		{ "X=", { "serve", "-c/" }, "/: Is a directory; write -c FILE (or UTFEED_CONFIG) with a file that utfeed may read; utfeed serve --print-sample prints one to begin with" },
+		{ "UTFEED_CONFIG=/nonexistent/g", { "serve" }, "/nonexistent/g: No such file or directory; write -c FILE (or UTFEED_CONFIG) with a file that utfeed may read; utfeed serve --print-sample prints one to begin with" },
+		{ "UTFEED_CONFIG=/nonexistent/g", { "serve", "-c", "/nonexistent/f" }, "/nonexistent/f: No such file or directory; write -c FILE (or UTFEED_CONFIG) with a file that utfeed may read; utfeed serve --print-sample prints one to begin with" },
+		{ "UTFEED_POLICY=x", { "serve", "--policy=auto" }, "UTFEED_POLICY: 'x' is not a policy; write one of auto, rome-strict, rome-lenient, "
 			"rome-2004-09-10, rfc7303, feedparser, 4suite, appendix-f" },
-		{ "UTFEED_LISTEN=1.2.3.4:80;x", { "serve" }, "UTFEED_LISTEN: 'x' is not an address and a port; allowed: such as 127.0.0.1:8080, "
-			"0.0.0.0:8080, [::1]:8080, unix:/PATH" },
+		{ "UTFEED_LISTEN=1.2.3.4:80;x", { "serve" }, "UTFEED_LISTEN: 'x' is not an address and a port; write one such as 127.0.0.1:8080, "
+			"0.0.0.0:8080, [::1]:8080 or unix:/PATH" },
 		{ "UTFEED_LISTEN=127.0.0.1:80;[::]:80", { "serve" }, "UTFEED_LISTEN: [::]:80 is open to other machines, and no client-allow says which may "
 			"use it; write for example client-allow = 192.168.0.0/16 (or --client-allow), or 0.0.0.0/0, ::/0 for "
 			"everybody" },
-		{ "http_proxy=socks5://u:secret@h:1", { "serve" }, "http_proxy: socks5 makes utfeed look names up, so DNS learns of them; write "
-			"socks5h, with which the proxy looks them up" PARENTS },
+		{ "http_proxy=socks5://u:secret@h:1", { "serve" }, "http_proxy: with socks5 utfeed would look names up, so DNS would learn of them; write "
+			"socks5h, and the proxy looks them up" },
 		{ "https_proxy=https://h:1", { "serve" }, "https_proxy: only proxies that speak plain HTTP, or SOCKS5 (socks5h), can be parents" PARENTS },
 		{ "https_proxy=socks4a://h:1", { "serve" }, "https_proxy: only proxies that speak plain HTTP, or SOCKS5 (socks5h), can be parents" PARENTS },
-		{ "http_proxy=socks5h://user@h:1", { "serve" }, "http_proxy: SOCKS5 has a user and a password of 1 to 255 bytes each" PARENTS },
-		{ "http_proxy=socks5h://:secret@h:1", { "serve" }, "http_proxy: SOCKS5 has a user and a password of 1 to 255 bytes each" PARENTS },
-		{ "http_proxy=socks5h://u:sec%0Aret@h:1", { "serve" }, "http_proxy: user or password has a character that cannot be sent, or a % that is "
-			"no %XX" PARENTS },
+		{ "http_proxy=socks5h://user@h:1", { "serve" }, "http_proxy: SOCKS5 takes a user and a password of 1 to 255 bytes each" PARENTS },
+		{ "http_proxy=socks5h://:secret@h:1", { "serve" }, "http_proxy: SOCKS5 takes a user and a password of 1 to 255 bytes each" PARENTS },
+		{ "http_proxy=socks5h://u:sec%0Aret@h:1", { "serve" }, "http_proxy: user or password has a character that cannot be sent, or a % without "
+			"two digits behind it" PARENTS },
 		{ "all_proxy=http://h", { "serve" }, "all_proxy: has no port, which curl takes for 1080 and others for 80" PARENTS },
 		{ "http_proxy=http://h:1/x", { "serve" }, "http_proxy: a proxy has no path" PARENTS },
 		{ "http_proxy=http://u:secret@h:99999", { "serve" }, "http_proxy: the host or the port of the proxy is not valid" PARENTS },
-		{ "http_proxy=http://u:sec%4ret@h:1", { "serve" }, "http_proxy: user or password has a character that cannot be sent, or a % that is "
-			"no %XX" PARENTS },
-		{ "http_proxy=http://u%3a:secret@h:1", { "serve" }, "http_proxy: user or password has a character that cannot be sent, or a % that is "
-			"no %XX" PARENTS },
-		{ "http_proxy=http://u:%0d%0aX@h:1", { "serve" }, "http_proxy: user or password has a character that cannot be sent, or a % that is "
-			"no %XX" PARENTS },
-		{ "no_proxy=a,b/c", { "serve" }, "no_proxy: 'b/c' is no destination; allowed: with commas between, example.org (and all below it), "
+		{ "http_proxy=http://u:sec%4ret@h:1", { "serve" }, "http_proxy: user or password has a character that cannot be sent, or a % without "
+			"two digits behind it" PARENTS },
+		{ "http_proxy=http://u%3a:secret@h:1", { "serve" }, "http_proxy: user or password has a character that cannot be sent, or a % without "
+			"two digits behind it" PARENTS },
+		{ "http_proxy=http://u:%0d%0aX@h:1", { "serve" }, "http_proxy: user or password has a character that cannot be sent, or a % without "
+			"two digits behind it" PARENTS },
+		{ "no_proxy=a,b/c", { "serve" }, "no_proxy: 'b/c' is not a destination; write, with commas between, example.org (and all below it), "
 			"192.0.2.0/24, 2001:db8::/32 or *, each with :PORT behind it for that port alone" },
 		{ "UTFEED_ROUTE=/=http://o http-proxy=u:secret@h", { "serve" }, "UTFEED_ROUTE: http-proxy: has no port, which curl takes for 1080 and "
 			"others for 80" PARENTS },
-		{ "UTFEED_PROXY_PROTOCOL=on", { "serve" }, "UTFEED_PROXY_PROTOCOL: trusted-proxies does not say whose connections begin "
-			"with such a header" },
+		{ "UTFEED_PROXY_PROTOCOL=on", { "serve" }, "UTFEED_PROXY_PROTOCOL: no trusted-proxies says whose connections begin "
+			"with such a header; write for example trusted-proxies = 10.0.0.1" },
 		{ "UTFEED_TRUSTED_PROXIES=127.0.0.1", { "serve" }, "UTFEED_TRUSTED_PROXIES: no client-allow says which of the clients "
 			"behind them may use utfeed; write for example client-allow = 192.168.0.0/16, or 0.0.0.0/0, ::/0 for everybody" },
 		{ "X=", { "serve", "--listen", "[::]:80" }, "--listen: [::]:80 is open to other machines, and no client-allow says which may use it; write "
 			"for example client-allow = 192.168.0.0/16 (or --client-allow), or 0.0.0.0/0, ::/0 for everybody" },
-		{ "X=", { "serve", "--cache-redis=/a", "--cache-redis-tls=on" }, "--cache-redis-tls: a socket has no TLS; allowed: with HOST:PORT as cache-redis" },
-		{ "UTFEED_HOSTS=a.example,b:80", { "serve" }, "UTFEED_HOSTS: 'b:80' is no destination; allowed: with commas between, example.org, .example.org "
-			"(and all below it), 192.0.2.0/24, 2001:db8::/32 or *" },
-		{ "UTFEED_ROUTE=/=http://o;/=http://o", { "serve" }, "UTFEED_ROUTE: route / is also set at UTFEED_ROUTE; allowed: one route a pattern" },
+		{ "X=", { "serve", "--cache-redis=/a", "--cache-redis-tls=on" }, "--cache-redis-tls: a socket has no TLS; write HOST:PORT as cache-redis, or cache-redis-tls = off" },
+		{ "UTFEED_HOSTS=a.example,b:80", { "serve" }, "UTFEED_HOSTS: 'b:80' is not a destination; write, with commas between and without ports, example.org, "
+			".example.org (and all below it), 192.0.2.0/24, 2001:db8::/32 or *" },
+		{ "UTFEED_ROUTE=/=http://o;/=http://o", { "serve" }, "UTFEED_ROUTE: route / is also set at UTFEED_ROUTE; write one route for each pattern" },
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {

@@ -152,8 +152,8 @@ static void prints(void)
 /* A former name is warned of with its place, and the new one or what to do. */
 static void warns(void)
 {
-#define NEW ": a former name; its place is freshness-floor below [gateway] in the file, or --freshness-floor for the gateway and the routes"
-#define GONE ": this option is gone, its value does not count; leave it out; a feed's hints count for 24 h at most, and freshness-max may say less"
+#define NEW ": is a former name; write freshness-floor below [gateway] in the file, or --freshness-floor for the gateway and the routes"
+#define GONE ": utfeed does not have this option any more; leave it out; a feed's hints count for 24 h at most, and freshness-max may say less"
 	static const struct { const char *file, *flag, *variable, *warning, *place; } cases[] = {
 		{ "\ngateway-floor = 1m\n", NULL, NULL, "test_gateway.conf:2: gateway-floor" NEW, "test_gateway.conf:2: freshness-floor" },
 		{ "", "--gateway-floor=1m", NULL, "--gateway-floor" NEW, "--gateway-floor: freshness-floor" },
@@ -205,7 +205,7 @@ static void cors(void)
 		{ "loopback: a warning", "allow = 127.0.0.1:8080\ncors-allow = *\n", NULL },
 		{ "a route alone", "allow = 10.0.0.0/8\n[route /r/]\norigin = http://o/\ncors-allow = *\n", NULL },
 		{ "not in the gateway", "allow = 10.0.0.0/8\ncors-allow = *\n[gateway]\ncors-allow = \"\"\n", NULL },
-		{ "there is no gateway", "allow = 10.0.0.0/8\ncors-allow = *\ngateway = off\n", NULL },
+		{ "there is no gateway: a warning", "allow = 10.0.0.0/8\ncors-allow = *\ngateway = off\n", NULL },
 	};
 	static const char *const words[] = { "serve", "-c", "test_gateway.conf" };
 
