@@ -37,6 +37,10 @@ static const char *yes_or_no(bool yes)
 
 /* ---- text and HTML ---- */
 
+#define EXPLAIN_NATS \
+	"Readings are weighed in nats. One that is n nats behind is e^n times less likely: 1 nat 3 times, " \
+	"7 nats 1000 times."
+
 /* Where rows go: lines of text, or rows of a table in HTML. */
 struct rows {
 	FILE *out;
@@ -193,8 +197,10 @@ void check_explain_text(FILE *out, const struct policy_explanation *why, size_t 
 
 	fprintf(out, "explain (auto; the other policies go by labels only, but for a guess of feedparser)\n");
 	explain_rows(&o, why, held);
-	if (!why->unweighed)
-		print_readings(out, why);
+	if (why->unweighed)
+		return;
+	print_readings(out, why);
+	fputs("  " EXPLAIN_NATS "\n", out);
 }
 
 static void html_reading(FILE *out, const struct policy_explanation *why, size_t i)
@@ -218,24 +224,25 @@ static void html_readings(FILE *out, const struct policy_explanation *why, unsig
 		"\xe2\x88\x92 label", "\xe2\x88\x92 hint", "Bytes", "Kept", "Decodes" };
 
 	fprintf(out,
+	    "<details><summary>All %zu readings</summary>\n"
 	    "<div class=\"scroll\" role=\"region\" aria-label=\"Readings of feed %u\" tabindex=\"0\">\n<table>\n"
 	    "<caption>The readings that came into question, in nats</caption>\n<thead><tr>",
-	    number);
+	    why->trace.n, number);
 	for (size_t i = 0; i < sizeof columns / sizeof columns[0]; i++)
 		fprintf(out, "<th scope=\"col\">%s</th>", columns[i]);
 	fputs("</tr></thead>\n<tbody>\n", out);
 	for (size_t i = 0; i < why->trace.n; i++)
 		html_reading(out, why, i);
-	fputs("</tbody>\n</table></div>\n", out);
+	fputs("</tbody>\n</table></div></details>\n", out);
 }
 
 void check_explain_html(FILE *out, const struct policy_explanation *why, size_t held, unsigned number)
 {
 	const struct rows o = { out, true };
 
-	fputs("<h3>Why auto decided so</h3>\n<table>\n<caption>The steps of auto, and what was weighed</caption>\n"
-	      "<tbody>\n",
-	    out);
+	fprintf(out, "<h3>Why auto decided so</h3>\n%s<table class=\"facts\">\n"
+	             "<caption>The steps of auto, and what was weighed</caption>\n<tbody>\n",
+	    why->unweighed ? "" : "<p>" EXPLAIN_NATS "</p>\n");
 	explain_rows(&o, why, held);
 	fputs("</tbody>\n</table>\n", out);
 	if (!why->unweighed)

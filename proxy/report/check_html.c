@@ -84,9 +84,9 @@ static void html_response(FILE *out, const struct check_response *response, unsi
 /* ---- evidence ---- */
 
 static const char *const hidden_names[HIDDEN_COUNT] = {
-	[HIDDEN_BEHIND_JUNK] = "XMLEnc behind junk",
-	[HIDDEN_MALFORMED] = "XMLEnc, malformed",
-	[HIDDEN_REPEATED] = "XMLEnc of a second declaration",
+	[HIDDEN_BEHIND_JUNK] = "XML declaration behind junk (XMLEnc)",
+	[HIDDEN_MALFORMED] = "XML declaration, malformed (XMLEnc)",
+	[HIDDEN_REPEATED] = "Second XML declaration (XMLEnc)",
 };
 
 static void html_evidence(FILE *out, const struct check_report *report)
@@ -94,15 +94,17 @@ static void html_evidence(FILE *out, const struct check_report *report)
 	const struct evidence *evidence = report->evidence;
 	struct utf8_count utf8 = evidence_count(evidence);
 
-	fputs("<table>\n<caption>What the labels and the bytes say</caption>\n<tbody>\n", out);
+	fputs("<table class=\"facts\">\n<caption>What the labels and the bytes say</caption>\n<tbody>\n", out);
+	fprintf(out, "<tr><th scope=\"row\">Size</th><td>%" PRIu64 " bytes</td></tr>\n", report->found->bytes_in);
 	html_row(out, "Content-Type", report->content_type);
 	if (!report->http)
 		html_row(out, "Label of the server", "not seen: this was a file");
-	html_row(out, "CTMime", report->http ? mime_class_name(evidence->type.CTMime) : "- (a file)");
-	html_row(out, "CTEnc", evidence->CTEnc.text);
-	html_row(out, "BOMEnc", charset_name(evidence->BOMEnc));
-	html_row(out, "XMLGuessEnc", charset_name(evidence->guess.charset));
-	html_row(out, "XMLEnc", evidence->XMLEnc.text);
+	html_row(out, "Kind of the type (CTMime)",
+	    report->http ? mime_class_name(evidence->type.CTMime) : "- (a file)");
+	html_row(out, "Charset of the Content-Type (CTEnc)", evidence->CTEnc.text);
+	html_row(out, "Byte order mark (BOMEnc)", charset_name(evidence->BOMEnc));
+	html_row(out, "Guess by the first bytes (XMLGuessEnc)", charset_name(evidence->guess.charset));
+	html_row(out, "XML declaration (XMLEnc)", evidence->XMLEnc.text);
 	if (evidence->hidden_enc.text[0])
 		html_row(out, hidden_names[report->prolog.hidden], evidence->hidden_enc.text);
 	if (evidence->utf8.ascii)
@@ -210,7 +212,7 @@ static void html_verdicts(FILE *out, const struct check_report *report, unsigned
 {
 	fputs("<h3>Verdicts</h3>\n", out);
 	html_region(out, "Verdicts on", number);
-	fputs("\n<table>\n<caption>Every policy, and where it parts from auto</caption>\n"
+	fputs("\n<table class=\"verdicts\">\n<caption>Every policy, and where it parts from auto</caption>\n"
 	      "<thead><tr><th scope=\"col\">Policy</th><th scope=\"col\">Charset</th><th scope=\"col\">Beside auto</th>"
 	      "<th scope=\"col\">Rules in words</th></tr></thead>\n<tbody>\n",
 	    out);
@@ -247,8 +249,11 @@ static void html_result(FILE *out, const struct check_report *report)
 	char rule[VERDICT_FORMAT_MAX];
 
 	verdict_format(report->result, rule, sizeof rule);
-	fputs("<h3>Result</h3>\n<table>\n<caption>As the proxy would answer</caption>\n<tbody>\n", out);
+	fputs("<h3>Result</h3>\n<table class=\"facts\">\n<caption>As the proxy would answer</caption>\n<tbody>\n", out);
 	html_row(out, "X-Encoding-Rule", rule);
+	fputs("<tr><th scope=\"row\">The rule in words</th><td>", out);
+	html_words(out, report->result);
+	fputs("</td></tr>\n", out);
 	html_repairs(out, report->found);
 	if (!report->normalised)
 		html_row(out, "Well-formed", "not looked at: the body passes untouched");
@@ -326,9 +331,9 @@ static void html_summary(FILE *out, const struct check_report *report)
 	struct text t = { 0 };
 
 	summary_text(&t, report);
-	fprintf(out, "<p class=\"%s\">", report->normalised && !report->fault ? "same" : "parts");
+	fprintf(out, "<p class=\"%s\"><b>", report->normalised && !report->fault ? "same" : "parts");
 	html_appended(out, &t);
-	fputs("</p>\n", out);
+	fputs("</b></p>\n", out);
 }
 
 void check_html_report(FILE *out, const struct check_report *report, unsigned number)
@@ -337,7 +342,6 @@ void check_html_report(FILE *out, const struct check_report *report, unsigned nu
 	html_peer(out, report->file);
 	fputs("</h2>\n", out);
 	html_summary(out, report);
-	fprintf(out, "<p>%" PRIu64 " bytes</p>\n", report->found->bytes_in);
 	html_advice(out, report, number);
 	html_texts(out, report);
 	html_result(out, report);
