@@ -164,6 +164,8 @@ struct admin *admin_new(const struct admin_parts *parts, const int *fds, size_t 
 		            listener_new(admin->loop, fds[taken++], admin_on_accept, admin)))
 			goto fail;
 	admin->started_at = loop_wall_ms(admin->loop) / 1000;
+	if (gethostname(admin->instance, sizeof admin->instance - 1) || !*admin->instance)
+		strcpy(admin->instance, "localhost");
 	for (enum charset cs = CS_NONE + 1; cs < CS_COUNT; cs++)
 		admin->charsets_missing += !decoder_has_converter(cs);
 	return admin;

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "proxy/admin/admin_internal.h"
+#include "proxy/admin/html.h"
 #include "proxy/admin/metrics.h"
 #include "proxy/cache/cache.h"
 #include "proxy/feeds/feeds_seen.h"
@@ -16,6 +17,25 @@ void admin_answer_plainly(struct admin_exchange *x, int status, const char *sent
 		x->fields = "WWW-Authenticate: Bearer realm=\"utfeed\"\r\n"
 		            "WWW-Authenticate: Basic realm=\"utfeed\", charset=\"UTF-8\"\r\n";
 	fprintf(x->out, "%s\n", sentence);
+}
+
+bool admin_reads(const struct admin_exchange *x)
+{
+	return x->msg->method == METHOD_GET || x->msg->method == METHOD_HEAD;
+}
+
+void admin_page_begin(struct admin_exchange *x, const char *title, const char *here, bool copies)
+{
+	x->type = ADMIN_HTML_TYPE;
+	x->fields = copies ? ADMIN_HTML_POLICY_SCRIPT : ADMIN_HTML_POLICY;
+	html_begin(x->out, title, here, x->admin->instance);
+}
+
+void admin_page_end(struct admin_exchange *x, bool copies)
+{
+	if (copies)
+		fputs("<script>" ADMIN_HTML_SCRIPT "</script>\n", x->out);
+	html_end(x->out);
 }
 
 static void answer_health(struct admin_exchange *x)
@@ -98,6 +118,8 @@ static const struct admin_page admin_pages[] = {
 	{ "/", TELLS, OPERATORS, false, "what is going on, for people", admin_page_overview },
 	{ "/feeds", TELLS, OPERATORS, false, "the feeds that were asked for, for people", admin_page_feeds },
 	{ "/feed", TELLS, OPERATORS, false, "id=N: one of them", admin_page_feed },
+	{ "/order", DOES, OPERATORS, false, "id=N do=check|purge|resume: what the buttons of that page order",
+	    admin_page_order },
 	{ "/paused", TELLS_AND_DOES, OPERATORS, false, "hosts and URLs that are not asked now, for people",
 	    admin_page_paused },
 	{ "/check", TELLS_AND_DOES, OPERATORS, true, "what the policies say of a feed, for people", admin_page_check },
@@ -108,7 +130,9 @@ static const struct admin_page admin_pages[] = {
 	{ "/metrics", TELLS, NUMBERS, false, "counters and histograms for Prometheus", answer_metrics },
 	{ "/api/status", TELLS, OPERATORS, false, "what is going on, and was in the last hour", admin_api_status },
 	{ "/api/feeds", TELLS, OPERATORS, false,
-	    "sort=WORD limit=N search=TEXT mislabelled=1 kept=1: the feeds that were asked for", admin_api_feeds },
+	    "sort=WORD reverse=1 limit=N search=TEXT mislabelled=1 kept=1: the feeds that were asked for",
+	    admin_api_feeds },
+	{ "/api/top", TELLS, OPERATORS, false, "sort=WORD limit=N: what utfeed top shows, as lines", admin_api_top },
 	{ "/api/config", TELLS, OPERATORS, false, "the configuration in force, without secrets", admin_api_config },
 	{ "/api/check", DOES, OPERATORS, true,
 	    "url=URL, or a feed as the body and content-type=TYPE: what the policies say of it",

@@ -13,6 +13,7 @@
 #include "proxy/admin/admin.h"
 #include "proxy/admin/history.h"
 #include "proxy/admin/places.h"
+#include "proxy/base/json.h"
 #include "proxy/base/slice.h"
 #include "proxy/cache/sweeper.h"
 #include "proxy/http/http_msg.h"
@@ -20,10 +21,14 @@
 
 struct admin_conn;
 struct check_job;
+struct check_report;
 struct conf;
+struct purge;
 struct purge_wait;
 struct reload_report;
 struct reload_wait;
+
+enum { ADMIN_INSTANCE_MAX = 65 };
 
 /* A call to one worker: the worker's loop runs the task, which notes that it did. */
 struct admin_call {
@@ -60,7 +65,21 @@ struct admin {
 	struct admin_call *calls; /* one of each worker */
 	struct stats **sets;      /* those of the workers, then the admin thread's own */
 	size_t charsets_missing;  /* how many promised charsets the converters lack */
+	char instance[ADMIN_INSTANCE_MAX]; /* what this machine or container is called */
 };
+
+struct admin_exchange;
+/* What came of a purge. */
+struct purge_told {
+	int status;
+	const char *why; /* it was not carried out; NULL: it was */
+	int64_t n;       /* responses that memory held; -1: not known */
+	bool soft;
+	bool counting;   /* more may follow, or are not known */
+	bool owed;       /* the store behind memory has not done it yet */
+};
+/* Writes the answer. */
+typedef void purge_told_f(struct admin_exchange *, const struct purge_told *);
 
 /* One request and its answer. */
 struct admin_exchange {
@@ -75,11 +94,13 @@ struct admin_exchange {
 	FILE *out;
 	/* an answer that takes longer: whoever set it calls admin_conn_answer_later() once */
 	struct purge_wait *waits;
+	purge_told_f *purge_told; /* of waits */
 	struct check_job *job;
 	struct reload_wait *reload;
 };
 
 /* admin_answers.c */
+bool admin_reads(const struct admin_exchange *); /* GET or HEAD */
 enum { ADMIN_FORM_MAX = 64 * 1024, ADMIN_FEED_MAX = 4 << 20 };
 /* Who gets a page. PROBES: all that admin-allow names, by any name in Host and without the token. OPERATORS: those with
  * the token; without admin-token those on this machine. NUMBERS: OPERATORS, and without admin-token other machines. */
@@ -99,15 +120,24 @@ const struct admin_page *admin_find(const struct http_msg *, struct slice path, 
 /* Answers with a status and a sentence alone. */
 void admin_answer_plainly(struct admin_exchange *, int status, const char *sentence);
 
-/* admin_api.c */
+/* status_api.c */
 void admin_api_status(struct admin_exchange *);
-void admin_api_feeds(struct admin_exchange *);
-void admin_api_config(struct admin_exchange *);
+void admin_api_top(struct admin_exchange *);
+
+/* admin_purge.c */
 void admin_api_purge(struct admin_exchange *);
 void admin_api_resume(struct admin_exchange *);
-/* Ends pauses: url=URL its own and its host's, host=URL those of the whole host (scheme://name:port), all=1 all. NULL:
- * done; else what is wrong. */
+/* Purges what the URL names, and writes the answer once, now or later. Until then the exchange waits. */
+void admin_purge_url(struct admin_exchange *, const struct purge *, const char *url, purge_told_f *);
+/* Ends pauses. The name says which: `url` the pause of the URL and of its host, `host` all of that host
+ * (scheme://name:port), `all` all. NULL: done; else what is wrong. */
+const char *admin_resume_url(struct admin_exchange *, const char *name, const char *value, size_t *ended);
+/* The same as url=URL, host=URL or all=1 of the request say. */
 const char *admin_resume(struct admin_exchange *, size_t *ended);
+
+/* admin_api.c */
+void admin_api_feeds(struct admin_exchange *);
+void admin_api_config(struct admin_exchange *);
 void admin_api_drain(struct admin_exchange *);
 void admin_api_log_level(struct admin_exchange *);
 
@@ -119,14 +149,22 @@ void admin_on_report(struct task *);
 void admin_reload_end(struct admin *);
 
 /* admin_api.c */
+/* Begins an answer of one object, which api_json_end() ends. */
+struct json api_json_begin(struct admin_exchange *);
+void api_json_end(struct json *);
 /* Answers a request of the interface that cannot be carried out. */
 void admin_api_error(struct admin_exchange *, int status, const char *sentence);
 
-/* pages.c */
+/* admin_answers.c. Begins a page for people, which admin_page_end() ends. here: html_begin(). copies: it has texts to
+ * be copied. */
+void admin_page_begin(struct admin_exchange *, const char *title, const char *here, bool copies);
+void admin_page_end(struct admin_exchange *, bool copies);
+
+/* overview_page.c, feeds_table.c, feed_page.c */
 void admin_page_overview(struct admin_exchange *);
 void admin_page_feeds(struct admin_exchange *);
 void admin_page_feed(struct admin_exchange *);
-void admin_page_is_html(struct admin_exchange *);
+void admin_page_order(struct admin_exchange *);
 
 /* paused_page.c */
 void admin_page_paused(struct admin_exchange *);
@@ -134,6 +172,10 @@ void admin_page_paused(struct admin_exchange *);
 /* check_page.c */
 void admin_page_check(struct admin_exchange *);
 void admin_api_check(struct admin_exchange *);
+#define CHECK_NO_MEMORY "utfeed ran out of memory."
+#define CHECK_BUSY "Other URLs are being checked; try again later."
+/* Says why a check did not come to a report. */
+void check_page_alert(FILE *, const char *why);
 
 /* admin_access.c */
 /* What is known of the client that asks. */

@@ -23,6 +23,7 @@ struct check_job {
 	struct text body;              /* which the feed is a part of */
 	struct slice feed;
 	char *name, *type;
+	bool explain;
 	struct check *check;           /* of the feed */
 	pthread_t thread;
 	bool started;                  /* there is a thread */
@@ -36,7 +37,8 @@ struct check_job {
 /* Makes the fetch on the thread that runs it, and says whether it is still wanted. */
 static bool job_begin(struct check_job *job)
 {
-	const struct check_options options = { .normalise = { .policy = POLICY_AUTO, .repairs = REPAIR_ALL } };
+	const struct check_options options = { .normalise = { .policy = POLICY_AUTO, .repairs = REPAIR_ALL },
+		.explain = job->explain };
 	struct check_url *u = check_url_new(job->url, &options, job->settings, &job->settings->guard);
 	bool wanted;
 
@@ -63,7 +65,8 @@ static int job_check(struct check_job *job)
 		                                   .repairs = REPAIR_ALL,
 		                                   .http = *job->type,
 		                                   .content_type = job->type,
-		                                   .content_type_len = strlen(job->type) } };
+		                                   .content_type_len = strlen(job->type) },
+		.explain = job->explain };
 	struct slice rest = job->feed;
 
 	if (!(job->check = check_new(&options)))
@@ -174,7 +177,7 @@ static struct check_job *job_new(struct admin_exchange *x, const struct check_or
 	if (!job)
 		return NULL;
 	*job = (struct check_job){ .admin = x->admin, .x = x, .done = done, .feed = order->feed,
-		.ended.run = job_on_ended };
+		.explain = order->explain, .ended.run = job_on_ended };
 	job->settings = settings_ref(x->admin->settings);
 	pthread_mutex_init(&job->lock, NULL);
 	TAILQ_INSERT_TAIL(&x->admin->jobs, job, link);

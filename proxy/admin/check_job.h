@@ -6,6 +6,8 @@
 #ifndef UTFEED_PROXY_ADMIN_CHECK_JOB_H
 #define UTFEED_PROXY_ADMIN_CHECK_JOB_H
 
+#include <stdbool.h>
+
 #include "proxy/base/slice.h"
 
 struct admin;
@@ -20,6 +22,7 @@ struct check_order {
 	struct slice feed; /* a part of the request's body, or all of it */
 	const char *name;  /* of the feed's file */
 	const char *type;  /* the feed's Content-Type; "": none was seen */
+	bool explain;      /* the report says why auto decided so */
 };
 
 /* Called on the admin thread when the check has ended. report NULL: there is none, as why says; why NULL: out of

@@ -33,9 +33,6 @@ static bool check_type_is_clean(const char *type)
 	return true;
 }
 
-#define CHECK_NO_MEMORY "utfeed ran out of memory."
-#define CHECK_BUSY "Other URLs are being checked; try again later."
-
 static void check_api_done(struct admin_exchange *x, const struct check_report *report, const char *why)
 {
 	if (report) {
@@ -50,10 +47,13 @@ static void check_api_done(struct admin_exchange *x, const struct check_report *
 	admin_conn_answer_later(x);
 }
 
-/* -1: as check_job_start() tells. */
+static check_job_done_f check_page_done;
+
+/* The report for people says why auto decided so, too. -1: as check_job_start() tells. */
 static int check_begin(struct admin_exchange *x, const struct check_sent *sent, check_job_done_f *done)
 {
-	const struct check_order order = { *sent->url ? sent->url : NULL, sent->bytes, sent->name, sent->type };
+	const struct check_order order = { *sent->url ? sent->url : NULL, sent->bytes, sent->name, sent->type,
+		done == check_page_done };
 
 	return check_job_start(x, &order, done);
 }
@@ -183,23 +183,28 @@ static void check_page_form(FILE *out, const char *url)
 	    out);
 }
 
-/* Writes the page: the forms, and a report or why there is none, where one was asked for. */
+void check_page_alert(FILE *out, const char *why)
+{
+	fputs("<p role=\"alert\" class=\"bad\">", out);
+	visible_html(out, why);
+	fputs("</p>\n", out);
+}
+
+/* Writes the page: a report or why there is none, where one was asked for, and the forms. */
 static void check_page(struct admin_exchange *x, const struct check_report *report, const char *why)
 {
 	char url[CHECK_URL_MAX];
 
 	(void)form_get(x->query, (struct slice){ NULL, 0 }, "url", url, sizeof url);
-	admin_page_is_html(x);
-	html_begin(x->out, "Check a feed", "/check");
-	check_page_form(x->out, url);
-	if (why) {
-		fputs("<p role=\"alert\" class=\"bad\">", x->out);
-		visible_html(x->out, why);
-		fputs("</p>\n", x->out);
-	}
-	if (report)
+	admin_page_begin(x, "Check a feed", "/check", report);
+	if (why)
+		check_page_alert(x->out, why);
+	if (report) {
 		check_html_report(x->out, report, 1);
-	html_end(x->out);
+		fputs("<h2>Check another</h2>\n", x->out);
+	}
+	check_page_form(x->out, url);
+	admin_page_end(x, report);
 }
 
 static void check_page_done(struct admin_exchange *x, const struct check_report *report, const char *why)
@@ -224,7 +229,7 @@ void admin_page_check(struct admin_exchange *x)
 	struct check_sent sent = { .name = "" };
 	enum form_result asked;
 
-	if (x->msg->method != METHOD_GET && x->msg->method != METHOD_HEAD) {
+	if (!admin_reads(x)) {
 		check_page_sent(x);
 		return;
 	}

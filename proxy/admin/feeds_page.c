@@ -5,56 +5,52 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "proxy/admin/form.h"
 #include "proxy/admin/html.h"
 #include "proxy/base/container_of.h"
-#include "proxy/base/json.h"
-#include "proxy/base/url_secrets.h"
-#include "proxy/net/loop.h"
 
-/* The largest comes first; those that are equal in the order of their URLs. */
-#define FEEDS_ORDER(member) \
+/* Those that are equal come in the order of their URLs; reversed, all is. */
+#define FEEDS_ORDER(member, first) \
 	static int feeds_by_##member(const struct feed_seen *a, const struct feed_seen *b) \
 	{ \
-		return a->member != b->member ? (a->member < b->member) - (a->member > b->member) \
-		                              : strcmp(a->url, b->url); \
+		return a->member != b->member ? (a->member first b->member ? -1 : 1) : strcmp(a->url, b->url); \
+	} \
+	static int feeds_back_by_##member(const struct feed_seen *a, const struct feed_seen *b) \
+	{ \
+		return feeds_by_##member(b, a); \
 	}
 
-FEEDS_ORDER(requests)
-FEEDS_ORDER(hits)
-FEEDS_ORDER(errors)
-FEEDS_ORDER(repairs)
-FEEDS_ORDER(bytes)
-FEEDS_ORDER(last)
-
-static int feeds_by_expires(const struct feed_seen *a, const struct feed_seen *b)
-{
-	return a->expires != b->expires ? (a->expires > b->expires) - (a->expires < b->expires)
-	                                : strcmp(a->url, b->url);
-}
+FEEDS_ORDER(requests, >)
+FEEDS_ORDER(hits, >)
+FEEDS_ORDER(errors, >)
+FEEDS_ORDER(repairs, >)
+FEEDS_ORDER(bytes, >)
+FEEDS_ORDER(last, >)
+FEEDS_ORDER(expires, <)
 
 static int feeds_by_url(const struct feed_seen *a, const struct feed_seen *b)
 {
 	return strcmp(a->url, b->url);
 }
 
-const struct feeds_order feeds_orders[] = {
-	{ "requests", "Requests", feeds_by_requests, offsetof(struct feed_seen, requests) },
-	{ "hits", "Hits", feeds_by_hits, offsetof(struct feed_seen, hits) },
-	{ "errors", "Errors", feeds_by_errors, offsetof(struct feed_seen, errors) },
-	{ "repairs", "Repairs", feeds_by_repairs, offsetof(struct feed_seen, repairs) },
-	{ "bytes", "Bytes", feeds_by_bytes, offsetof(struct feed_seen, bytes) },
-	{ "last", "Last asked", feeds_by_last, offsetof(struct feed_seen, last) },
-	{ "expires", "Next fetch", feeds_by_expires, offsetof(struct feed_seen, expires) },
-	{ "url", "Feed", feeds_by_url, offsetof(struct feed_seen, id) },
-};
-
-bool feed_is_mislabelled(const struct feed_seen *feed)
+static int feeds_back_by_url(const struct feed_seen *a, const struct feed_seen *b)
 {
-	return feed->charset && feed->was && strcasecmp(feed->charset, feed->was);
+	return strcmp(b->url, a->url);
 }
+
+#define FEEDS_ROW(word, title, ascends, member) \
+	{ #word, title, ascends, { feeds_by_##word, feeds_back_by_##word }, offsetof(struct feed_seen, member) }
+const struct feeds_order feeds_orders[FEEDS_ORDERS] = {
+	FEEDS_ROW(requests, "Requests", false, requests),
+	FEEDS_ROW(hits, "Hits", false, hits),
+	FEEDS_ROW(errors, "Errors", false, errors),
+	FEEDS_ROW(repairs, "Repairs", false, repairs),
+	FEEDS_ROW(bytes, "Bytes", false, bytes),
+	FEEDS_ROW(last, "Last asked", false, last),
+	FEEDS_ROW(expires, "Next fetch", true, expires),
+	FEEDS_ROW(url, "Feed", true, id),
+};
 
 static bool feeds_wanted(const struct feeds_query *query, const struct feed_seen *feed)
 {
@@ -67,7 +63,7 @@ static bool feeds_wanted(const struct feeds_query *query, const struct feed_seen
 
 const struct feeds_order *feeds_order_of(const char *name)
 {
-	for (size_t i = 0; i < sizeof feeds_orders / sizeof *feeds_orders; i++)
+	for (size_t i = 0; i < FEEDS_ORDERS; i++)
 		if (!strcmp(feeds_orders[i].name, name))
 			return &feeds_orders[i];
 	return NULL;
@@ -94,8 +90,8 @@ struct feed_seen *feeds_find(struct feeds_seen *feeds, uint64_t id)
 	return feeds_seen_first(feeds, &sought.query, &feed, &count) ? feed : NULL;
 }
 
-/* Reads VALUE.NUMBER of a feed. The URL of one that has left the list is "", so that it stands before all feeds with
- * the same value. False: it is none. */
+/* Reads VALUE.NUMBER of a feed. The URL of one that has left the list is such that it stands before all feeds with the
+ * same value. False: it is none. */
 static bool feeds_read_edge(struct feeds_asked *asked, const char *word, struct feeds_seen *feeds)
 {
 	struct feed_seen *listed;
@@ -108,8 +104,8 @@ static bool feeds_read_edge(struct feeds_asked *asked, const char *word, struct 
 		return false;
 	id = strtoull(end + 1, &end, 10);
 	memcpy((char *)&asked->edge + asked->order->value, &value, sizeof value);
-	if ((listed = feeds_find(feeds, id)))
-		strcpy(asked->edge.url, listed->url);
+	listed = feeds_find(feeds, id);
+	strcpy(asked->edge.url, listed ? listed->url : asked->reversed ? "\xff" : "");
 	free(listed);
 	asked->query.edge = &asked->edge;
 	return !*end;
@@ -140,6 +136,15 @@ static bool feeds_read_flag(struct slice query, const char *name)
 	    strcmp(word, "0");
 }
 
+void feeds_asked_order(struct feeds_asked *asked, const struct feeds_order *order, bool reversed)
+{
+	asked->order = order;
+	asked->reversed = reversed;
+	asked->query.compare = order->compare[reversed];
+	asked->query.edge = NULL;
+	asked->query.backwards = false;
+}
+
 const char *feeds_asked_read(struct feeds_asked *asked, struct slice query, struct feeds_seen *feeds,
     struct feeds_now now)
 {
@@ -150,7 +155,7 @@ const char *feeds_asked_read(struct feeds_asked *asked, struct slice query, stru
 	*asked = (struct feeds_asked){ .query = { .want = feeds_wanted, .max = FEEDS_LIMIT }, .order = feeds_orders };
 	if (form_get(query, none, "sort", word, sizeof word) != FORM_ABSENT && !(asked->order = feeds_order_of(word)))
 		return "sort is no word that is known here";
-	asked->query.compare = asked->order->compare;
+	feeds_asked_order(asked, asked->order, feeds_read_flag(query, "reverse"));
 	if (form_get(query, none, "limit", word, sizeof word) != FORM_ABSENT) {
 		asked->query.max = strtoul(word, &end, 10);
 		if (*end || end == word || asked->query.max < 1 || asked->query.max > FEEDS_LIMIT_MAX)
@@ -174,6 +179,8 @@ void feeds_write_query(FILE *out, const struct feeds_asked *asked, enum feeds_si
 #define WRITE_MEMBER(...) (fputs(sign[any], out), any = true, fprintf(out, __VA_ARGS__))
 	if (asked->order != feeds_orders)
 		WRITE_MEMBER("sort=%s", asked->order->name);
+	if (asked->reversed)
+		WRITE_MEMBER("reverse=1");
 	if (asked->query.max != FEEDS_LIMIT)
 		WRITE_MEMBER("limit=%zu", asked->query.max);
 	if (asked->mislabelled)
@@ -191,117 +198,4 @@ void feeds_write_query(FILE *out, const struct feeds_asked *asked, enum feeds_si
 		return;
 	memcpy(&value, (const char *)edge + asked->order->value, sizeof value);
 	fprintf(out, "%" PRId64 ".%" PRIu64, value, edge->id);
-}
-
-/* ---- JSON ---- */
-
-static void feed_write_moment(struct json *j, const char *name, int64_t at)
-{
-	if (at)
-		json_number(j, name, (uint64_t)at);
-	else
-		json_null(j, name);
-}
-
-struct feeds_now feeds_now(struct loop *loop, struct backoff *backoff)
-{
-	return (struct feeds_now){ loop_wall_ms(loop) / 1000, loop_now_ms(loop), backoff };
-}
-
-int64_t feed_paused_until(const struct feed_seen *feed, const struct feeds_now *now, struct backoff_shown *pause)
-{
-	if (!backoff_find(now->backoff, (struct slice){ feed->url, strlen(feed->url) }, now->steady_ms, pause))
-		return 0;
-	return now->wall_s + (int64_t)((pause->until_ms - now->steady_ms + 999) / 1000);
-}
-
-int64_t feed_next_fetch(const struct feed_seen *feed, const struct feeds_now *now)
-{
-	struct backoff_shown pause;
-	int64_t until = feed_paused_until(feed, now, &pause);
-
-	return until > feed->expires ? until : feed->expires;
-}
-
-static void feed_write_state(struct json *j, const struct feed_seen *feed, const struct feeds_now *now)
-{
-	char room[FAILURE_CAUSE_MAX];
-	struct backoff_shown pause;
-	int64_t until = feed_paused_until(feed, now, &pause);
-
-	feed_write_moment(j, "good", feed->state.good);
-	feed_write_moment(j, "kept_since", feed_is_kept(feed, now->wall_s) ? feed->state.kept_since : 0);
-	json_string(j, "last_error", feed_state_error(&feed->state, room));
-	feed_write_moment(j, "last_error_at", feed->state.failed_at);
-	feed_write_moment(j, "paused_until", until);
-	json_string(j, "paused_for", until ? failure_cause(pause.cause.status, pause.cause.why, room) : NULL);
-	feed_write_moment(j, "next_fetch", feed_next_fetch(feed, now));
-	json_number(j, "saved", feed->state.saved);
-}
-
-static void feed_write_json(struct json *j, const struct feed_seen *feed, const struct feeds_now *now)
-{
-	char url[URL_SHOWN_MAX];
-
-	url_show(url, feed->url, strlen(feed->url));
-	json_open(j, NULL);
-	json_number(j, "id", feed->id);
-	json_string(j, "url", url);
-	json_number(j, "requests", feed->requests);
-	json_number(j, "hits", feed->hits);
-	json_number(j, "errors", feed->errors);
-	json_number(j, "bytes", feed->bytes);
-	json_number(j, "first", (uint64_t)feed->first);
-	json_number(j, "last", (uint64_t)feed->last);
-	feed_write_moment(j, "expires", feed->expires);
-	json_number(j, "status", (uint64_t)feed->status);
-	json_string(j, "rule", *feed->rule ? feed->rule : NULL);
-	json_string(j, "charset", feed->charset);
-	json_string(j, "was", feed->was);
-	json_string(j, "reason", feed->reason);
-	json_bool(j, "mislabelled", feed_is_mislabelled(feed));
-	json_number(j, "repairs", feed->repairs);
-	json_number(j, "malformed", feed->malformed);
-	feed_write_state(j, feed, now);
-	json_close(j);
-}
-
-/* Writes what asks for the feeds behind these; null: there are none. */
-static void feeds_write_next(struct json *j, const struct feeds_asked *asked, const struct feed_seen *last)
-{
-	char *text = NULL;
-	size_t len;
-	FILE *f = last ? open_memstream(&text, &len) : NULL;
-
-	if (f) {
-		feeds_write_query(f, asked, FEEDS_AFTER, last, "&");
-		fclose(f);
-	}
-	json_string(j, "next", text);
-	free(text);
-}
-
-int feeds_write_json(FILE *out, struct feeds_seen *feeds, const struct feeds_asked *asked)
-{
-	struct json j = { out, false };
-	struct feed_seen **list = malloc(asked->query.max * sizeof *list);
-	struct feeds_count count;
-	size_t n;
-
-	if (!list)
-		return -1;
-	n = feeds_seen_first(feeds, &asked->query, list, &count);
-	json_open(&j, NULL);
-	json_number(&j, "total", count.total);
-	json_open_list(&j, "feeds");
-	for (size_t i = 0; i < n; i++)
-		feed_write_json(&j, list[i], &asked->now);
-	json_close_list(&j);
-	feeds_write_next(&j, asked, n && count.first + n < count.total ? list[n - 1] : NULL);
-	json_close(&j);
-	putc('\n', out);
-	while (n)
-		free(list[--n]);
-	free(list);
-	return 0;
 }

@@ -30,6 +30,12 @@ size_t history_steps(const struct history *);
 struct history_sample history_step(const struct history *, size_t i);
 /* The differences from the oldest sample until now; without a sample, all that was ever counted. */
 struct history_sample history_since(const struct history *, const struct history_sample *now);
+/* What was added from one moment to another, as far as samples near them tell. Returns how many seconds they are
+ * apart; 0: nothing is known of that time. */
+int64_t history_between(const struct history *, int64_t from, int64_t to, struct history_sample *added);
+/* When the latest sample was taken, and the oldest that is there; 0: none was. */
+int64_t history_latest(const struct history *);
+int64_t history_earliest(const struct history *);
 double history_mean_ms(const struct history_sample *);
 /* The duration in milliseconds that so great a share of a step's answers did not take longer than (0 to 1). */
 double history_quantile_ms(const struct history_sample *step, double share);

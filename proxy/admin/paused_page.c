@@ -77,7 +77,7 @@ static void paused_table(struct admin_exchange *x)
 /* A POST ends pauses as /api/resume does. */
 void admin_page_paused(struct admin_exchange *x)
 {
-	bool reads = x->msg->method == METHOD_GET || x->msg->method == METHOD_HEAD;
+	bool reads = admin_reads(x);
 	const char *why;
 	size_t ended;
 
@@ -85,13 +85,12 @@ void admin_page_paused(struct admin_exchange *x)
 		admin_answer_plainly(x, 400, why);
 		return;
 	}
-	admin_page_is_html(x);
-	html_begin(x->out, "Paused", "/paused");
+	admin_page_begin(x, "Paused", "/paused", false);
 	if (!reads)
 		fprintf(x->out, "<p role=\"status\">%zu pauses ended.</p>\n", ended);
 	paused_table(x);
 	fputs("<form method=\"post\" action=\"/paused\"><input type=\"hidden\" name=\"all\" value=\"1\">"
 	      "<button>Resume all</button></form>\n",
 	    x->out);
-	html_end(x->out);
+	admin_page_end(x, false);
 }

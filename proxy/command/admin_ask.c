@@ -57,6 +57,22 @@ int admin_target_of_url(struct admin_target *target, const char *text, const cha
 	return 0;
 }
 
+int admin_target_of_text(struct admin_target *target, const char *text, const char *path)
+{
+	static const char word[] = "unix:";
+	size_t len = sizeof word - 1;
+	struct conf_listen listen = { .path = (char *)(uintptr_t)text + len };
+
+	if (strncmp(text, word, len) != 0)
+		return admin_target_of_url(target, text, path);
+	if (text[len] != '/' || strlen(text + len) > CONF_UNIX_PATH_MAX) {
+		fprintf(stderr, "utfeed: %s: a socket is unix:/PATH, and short\n", text);
+		return -1;
+	}
+	admin_target_of_listener(target, &listen, path);
+	return 0;
+}
+
 /* The length of the address; 0: there is none of that text. */
 static socklen_t target_address(const struct admin_target *target, struct sockaddr_storage *out)
 {

@@ -23,6 +23,8 @@ struct admin_target {
 void admin_target_of_listener(struct admin_target *, const struct conf_listen *, const char *path);
 /* http://ADDRESS:PORT[/PATH]; path counts if the URL has none. -1: it is not such a URL (told). */
 int admin_target_of_url(struct admin_target *, const char *url, const char *path) __attribute__((warn_unused_result));
+/* The same, or unix:/PATH. */
+int admin_target_of_text(struct admin_target *, const char *text, const char *path) __attribute__((warn_unused_result));
 
 /* Asks, and returns the status. The caller frees the whole answer, a text. -1: errno says why; the answer may be NULL
  * then. */

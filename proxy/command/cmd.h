@@ -21,6 +21,7 @@ int cmd_healthcheck(int argc, char **argv);
 int cmd_opml(int argc, char **argv);
 int cmd_reload(int argc, char **argv);
 int cmd_report(int argc, char **argv);
+int cmd_top(int argc, char **argv);
 int cmd_policies(int argc, char **argv);
 int cmd_charsets(int argc, char **argv);
 

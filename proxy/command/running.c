@@ -78,16 +78,11 @@ static int running_ask_by_conf(const struct conf *conf, bool trial, FILE *lines)
 
 static int running_ask(const struct conf *conf, const char *running, bool trial, FILE *lines)
 {
-	static const char word[] = "unix:";
-	const char *path = strncmp(running, word, sizeof word - 1) ? NULL : running + sizeof word - 1;
-	struct conf_listen l = { .path = (char *)(uintptr_t)path };
 	struct admin_target t = { .port = 0 };
 
 	if (*running == '/')
 		return running_ask_takeover(running, trial, lines);
-	if (path && *path == '/' && strlen(path) <= CONF_UNIX_PATH_MAX)
-		admin_target_of_listener(&t, &l, "");
-	else if (path || admin_target_of_url(&t, running, ""))
+	if (admin_target_of_text(&t, running, ""))
 		return running_complain(running, "does not name a running utfeed; write " RUNNING_FORMS);
 	return running_ask_admin(conf, &t, running, trial, lines);
 }

@@ -165,6 +165,8 @@ static void seen_take(struct feed_seen *feed, const struct feed_sum *from)
 		feed->expires = from->expires;
 	if (from->decided)
 		seen_take_verdict(feed, from);
+	feed_history_note(&feed->history,
+	    &(struct feed_event){ from->last, feed->charset, feed->was, from->status, feed->state.kept_us != 0 });
 }
 
 static void seen_put(void *list, struct slice url, const struct feed_sum *from)

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "proxy/base/slice.h"
+#include "proxy/feeds/feed_history.h"
 #include "proxy/feeds/feed_notes.h"
 
 enum { FEEDS_SEEN_URL_MAX = 1024, FEEDS_SEEN_RULE_MAX = 96 };
@@ -26,6 +27,7 @@ struct feed_seen {
 	uint64_t repairs, malformed;    /* of the latest answer */
 	int status;                     /* likewise */
 	struct feed_state state;
+	struct feed_history history;
 	char rule[FEEDS_SEEN_RULE_MAX]; /* as in X-Encoding-Rule; "": none yet */
 	const char *charset, *was;      /* as verdict's named and was; NULL: none */
 	const char *reason;             /* why it was left as it is, or is an error of its policy; NULL: neither */

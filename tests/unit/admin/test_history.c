@@ -57,6 +57,32 @@ static void since(void)
 	CU_ASSERT_EQUAL(history_since(&h, &now).durations[0], 40);
 }
 
+/* What was added between two moments. Samples of 0, 15, 30, 45, 600 and 615 seconds, each with as many requests. */
+static void between(void)
+{
+	static const struct { const char *rule; int64_t from, to, seconds; uint64_t requests; } cases[] = {
+		{ "samples at both ends", 15, 45, 30, 30 }, { "samples before both ends", 16, 59, 30, 30 },
+		{ "since before the first one: from that on", -60, 15, 15, 15 }, { "before the first one nothing is known", -60, -1, 0, 0 },
+		{ "up to the first one neither", -60, 0, 0, 0 }, { "no sample came meanwhile", 60, 120, 0, 0 },
+		{ "what came behind a gap took as long as the gap", 560, 610, 555, 555 }, { "the last step", 600, 660, 15, 15 },
+	};
+	static const int64_t at[] = { 0, 15, 30, 45, 600, 615 };
+	struct history_sample added;
+
+	h.n = 0;
+	CU_ASSERT_EQUAL(history_between(&h, 0, 60, &added), 0);
+	CU_ASSERT_EQUAL(history_latest(&h), 0);
+	for (size_t i = 0; i < sizeof at / sizeof *at; i++)
+		history_add(&h, &(struct history_sample){ .at = at[i], .requests = (uint64_t)at[i] });
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		added.requests = 0;
+		UNIT_ROW(history_between(&h, cases[i].from, cases[i].to, &added) == cases[i].seconds && added.requests == cases[i].requests,
+		    "%s: %llu", cases[i].rule, (unsigned long long)added.requests);
+	}
+	CU_ASSERT_EQUAL(history_latest(&h), 615);
+	CU_ASSERT_EQUAL(history_earliest(&h), 0);
+}
+
 /* A duration in microseconds lies in the bucket up to 64 us, or up to twice the bound before. */
 static void quantiles(void)
 {
@@ -84,4 +110,4 @@ static void quantiles(void)
 	}
 }
 
-UNIT_SUITE(history, { "steps", steps }, { "since", since }, { "quantiles", quantiles })
+UNIT_SUITE(history, { "steps", steps }, { "since", since }, { "between", between }, { "quantiles", quantiles })
