@@ -36,11 +36,10 @@ static void decoder_close(struct decoder *d)
 struct decoder *decoder_new(enum charset cs, unsigned flags)
 {
 	struct decoder *d = malloc(sizeof *d);
-	int error;
 
 	if (!d)
 		return NULL;
-	error = decoder_open(d, cs, flags);
+	int error = decoder_open(d, cs, flags);
 	if (error) {
 		free(d);
 		errno = error;

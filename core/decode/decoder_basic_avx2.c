@@ -94,8 +94,7 @@ AVX2 static inline __m256i at_least(__m256i points, int least)
 
 AVX2 static inline uint8_t *put_block(uint8_t *out, __m256i points)
 {
-	__m256i wide = at_least(points, 0x80), lead, trail, text;
-	unsigned mask;
+	__m256i wide = at_least(points, 0x80);
 
 	if (_mm256_testz_si256(wide, wide)) {
 		_mm_storeu_si128((__m128i *)(void *)out,
@@ -106,10 +105,10 @@ AVX2 static inline uint8_t *put_block(uint8_t *out, __m256i points)
 		out = put_long(out, _mm256_castsi256_si128(points));
 		return put_long(out, _mm256_extracti128_si256(points, 1));
 	}
-	lead = _mm256_or_si256(_mm256_srli_epi16(points, 6), _mm256_set1_epi16(0xc0));
-	trail = _mm256_or_si256(_mm256_and_si256(points, _mm256_set1_epi16(0x3f)), _mm256_set1_epi16(0x80));
-	text = _mm256_blendv_epi8(points, _mm256_or_si256(lead, _mm256_slli_epi16(trail, 8)), wide);
-	mask = (unsigned)_mm256_movemask_epi8(_mm256_packs_epi16(wide, wide));
+	__m256i lead = _mm256_or_si256(_mm256_srli_epi16(points, 6), _mm256_set1_epi16(0xc0));
+	__m256i trail = _mm256_or_si256(_mm256_and_si256(points, _mm256_set1_epi16(0x3f)), _mm256_set1_epi16(0x80));
+	__m256i text = _mm256_blendv_epi8(points, _mm256_or_si256(lead, _mm256_slli_epi16(trail, 8)), wide);
+	unsigned mask = (unsigned)_mm256_movemask_epi8(_mm256_packs_epi16(wide, wide));
 	out = put_pairs(out, _mm256_castsi256_si128(text), mask & 0xff);
 	return put_pairs(out, _mm256_extracti128_si256(text, 1), mask >> 24);
 }

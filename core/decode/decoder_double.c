@@ -54,11 +54,9 @@ static inline bool within(uint8_t byte, uint8_t min, uint8_t max)
 /* 0x8F and two bytes (WHATWG section 12.1.1). False: incomplete. */
 static bool read_jis0212(struct decoder *d, struct decoder_span *s)
 {
-	const struct double_text *text;
-
 	if (span_left(s) < 3)
 		return false;
-	text = &d->u.double_table->jis0212->text[s->in[1] - 0x80][s->in[2]];
+	const struct double_text *text = &d->u.double_table->jis0212->text[s->in[1] - 0x80][s->in[2]];
 	if (text->utf8[0] == 0) {
 		span_replace(d, s, s->in[2] < 0x80 ? 2 : 3);
 		return true;
@@ -82,7 +80,6 @@ static uint32_t four_byte_point(const uint16_t *basic, uint32_t pointer)
 static bool read_four_bytes(struct decoder *d, struct decoder_span *s)
 {
 	const uint8_t *p = s->in;
-	uint32_t cp;
 
 	if (span_left(s) >= 3 && !within(p[2], 0x81, 0xFE)) {
 		span_replace(d, s, 1);
@@ -94,7 +91,7 @@ static bool read_four_bytes(struct decoder *d, struct decoder_span *s)
 		span_replace(d, s, 1);
 		return true;
 	}
-	cp = four_byte_point(d->u.double_table->four,
+	uint32_t cp = four_byte_point(d->u.double_table->four,
 	    ((p[0] - 0x81u) * 10 + p[1] - 0x30u) * 1260 + (p[2] - 0x81u) * 10 + p[3] - 0x30u);
 	if (cp == 0) {
 		span_replace(d, s, 4);

@@ -28,13 +28,11 @@ static void single_run(struct decoder *d, struct decoder_span *s)
 {
 	const struct single_table *table = d->u.single_table;
 	const struct decoder_basic *basic = decoder_basic();
-	const uint8_t *in;
-	uint8_t *out;
 
 	if (table->basic && basic)
 		d->malformed += basic->single(s, table);
-	in = s->in;
-	out = s->out;
+	const uint8_t *in = s->in;
+	uint8_t *out = s->out;
 	while (s->in_end - in >= ASCII_BLOCK && s->out_end - out >= DECODER_MIN_OUT) {
 		if (table->ascii && ascii_block(in)) {
 			memcpy(out, in, ASCII_BLOCK);

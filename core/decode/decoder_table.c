@@ -127,14 +127,13 @@ static void single_fill(struct single_table *table, enum charset cs, bool litera
 static struct single_table *single_build(enum charset cs, bool literal)
 {
 	struct decoder_source *source = NULL;
-	struct single_table *table;
 
 	if (charset_info(cs)->iconv_name) {
 		source = decoder_source_open(cs);
 		if (!source)
 			return NULL;
 	}
-	table = malloc(sizeof *table);
+	struct single_table *table = malloc(sizeof *table);
 	if (table)
 		single_fill(table, cs, literal, source);
 	if (source)
@@ -145,12 +144,12 @@ static struct single_table *single_build(enum charset cs, bool literal)
 const struct single_table *decoder_table_single(enum charset cs, bool literal)
 {
 	_Atomic(struct single_table *) *slot = &single_tables[cs][literal];
-	struct single_table *table = atomic_load_explicit(slot, memory_order_acquire), *built;
+	struct single_table *table = atomic_load_explicit(slot, memory_order_acquire);
 
 	assert(charset_info(cs)->kind == KIND_SINGLE_BYTE);
 	if (table)
 		return table;
-	built = single_build(cs, literal);
+	struct single_table *built = single_build(cs, literal);
 	if (!built)
 		return NULL;
 	if (atomic_compare_exchange_strong(slot, &table, built))
@@ -336,11 +335,10 @@ static void double_free(struct double_table *table)
 static struct double_table *double_build(enum charset cs, bool literal)
 {
 	struct decoder_source *source = decoder_source_open(cs);
-	struct double_table *table;
 
 	if (!source)
 		return NULL;
-	table = calloc(1, sizeof *table);
+	struct double_table *table = calloc(1, sizeof *table);
 	if (table && !double_fill(table, cs, literal, source)) {
 		double_free(table);
 		table = NULL;
@@ -352,12 +350,12 @@ static struct double_table *double_build(enum charset cs, bool literal)
 const struct double_table *decoder_table_double(enum charset cs, bool literal)
 {
 	_Atomic(struct double_table *) *slot = &double_tables[cs][literal];
-	struct double_table *table = atomic_load_explicit(slot, memory_order_acquire), *built;
+	struct double_table *table = atomic_load_explicit(slot, memory_order_acquire);
 
 	assert(charset_info(cs)->kind == KIND_DOUBLE_BYTE);
 	if (table)
 		return table;
-	built = double_build(cs, literal);
+	struct double_table *built = double_build(cs, literal);
 	if (!built)
 		return NULL;
 	if (atomic_compare_exchange_strong(slot, &table, built))

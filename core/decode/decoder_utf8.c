@@ -44,14 +44,12 @@ static size_t copy_valid(struct decoder *d, struct decoder_span *s)
 
 static void read_stray(struct decoder *d, struct decoder_span *s)
 {
-	const uint8_t *text;
-
 	if (!d->u.single_table) {
 		span_replace(d, s, 1);
 		return;
 	}
 	d->after_stray = true;
-	text = d->u.single_table->text[*s->in++];
+	const uint8_t *text = d->u.single_table->text[*s->in++];
 	span_put(s, text, text[SINGLE_LENGTH] & ~SINGLE_HOLE);
 	d->malformed++;
 }
@@ -85,7 +83,6 @@ static bool read_ill_formed(struct decoder *d, struct decoder_span *s)
 {
 	struct utf8_fault fault;
 	bool incomplete;
-	size_t bad;
 
 	if (d->flags & DECODER_STRAYS) {
 		fault = utf8_fault(s->in, span_left(s));
@@ -93,7 +90,7 @@ static bool read_ill_formed(struct decoder *d, struct decoder_span *s)
 			read_fault(d, s, &fault);
 		return !fault.incomplete;
 	}
-	bad = utf8_bad_length(s->in, span_left(s), &incomplete);
+	size_t bad = utf8_bad_length(s->in, span_left(s), &incomplete);
 	if (!incomplete)
 		span_replace(d, s, bad);
 	return !incomplete;

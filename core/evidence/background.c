@@ -135,11 +135,11 @@ static _Atomic(uint8_t *) alphabets;
 /* NULL: out of memory. */
 static const uint8_t *classified(void)
 {
-	uint8_t *table = atomic_load_explicit(&alphabets, memory_order_acquire), *built;
+	uint8_t *table = atomic_load_explicit(&alphabets, memory_order_acquire);
 
 	if (table)
 		return table;
-	built = malloc(ALPHABETS_END);
+	uint8_t *built = malloc(ALPHABETS_END);
 	if (!built)
 		return NULL;
 	for (uint32_t c = 0; c < ALPHABETS_END; c++)

@@ -82,11 +82,10 @@ static bool is_ebcdic_markup(const uint8_t *b)
 static struct bom_family wide_16(const uint8_t *b, size_t len)
 {
 	static const struct bom_family be = { CS_UTF_16BE, FAMILY_16BIT, 2 }, le = { CS_UTF_16LE, FAMILY_16BIT, 2 };
-	size_t low;
 
 	if (len < 4 || (b[0] == 0) == (b[1] == 0))
 		return (struct bom_family){ CS_NONE, FAMILY_NONE, 0 };
-	low = b[0] == 0 ? 1 : 0;
+	size_t low = b[0] == 0 ? 1 : 0;
 	for (size_t at = 0; at + 4 <= len && b[at + 1 - low] == 0; at += 2) {
 		if (b[at + low] == '<' && b[at + 3 - low] == 0 && is_markup(b[at + 2 + low]))
 			return low == 1 ? be : le;

@@ -32,11 +32,11 @@ static int fill_tokens(uint16_t tokens[256], enum charset cs)
 
 const uint16_t *charset_letters(enum charset cs)
 {
-	uint16_t *table = atomic_load_explicit(&tables[cs], memory_order_acquire), *built;
+	uint16_t *table = atomic_load_explicit(&tables[cs], memory_order_acquire);
 
 	if (table)
 		return table;
-	built = malloc(256 * sizeof *built);
+	uint16_t *built = malloc(256 * sizeof *built);
 	if (!built || fill_tokens(built, cs) != 0) {
 		free(built);
 		return NULL;

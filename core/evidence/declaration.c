@@ -82,7 +82,6 @@ static enum scan_match behind_xml(const struct scan *s)
 {
 	struct scan look = *s;
 	int c = scan_peek(s, 0);
-	enum scan_match found;
 
 	if (c != SCAN_END && c != SCAN_OTHER && !scan_is_name(c))
 		return SCAN_YES;
@@ -90,7 +89,7 @@ static enum scan_match behind_xml(const struct scan *s)
 		declaration_step(&look);
 		c = scan_peek(&look, 0);
 	}
-	found = c == SCAN_END ? SCAN_SHORT : at_name(&look);
+	enum scan_match found = c == SCAN_END ? SCAN_SHORT : at_name(&look);
 	if (found != SCAN_YES)
 		return found;
 	while (scan_is_letter(scan_peek(&look, 0)))
@@ -214,12 +213,12 @@ static bool take_equals(struct scan *s)
 static bool take_attribute(struct scan *s, const char *name, char *value)
 {
 	size_t n = 0;
-	int quote, c;
+	int c;
 
 	s->at += strlen(name) * s->family.unit;
 	if (!take_equals(s))
 		return false;
-	quote = scan_peek(s, 0);
+	int quote = scan_peek(s, 0);
 	if (quote != '"' && quote != '\'')
 		return false;
 	for (declaration_step(s); scan_is_name(c = scan_peek(s, 0)) && n + 1 < XMLDECL_LABEL_MAX; declaration_step(s))
@@ -234,14 +233,14 @@ static bool read_part(struct declaration *d, struct scan *s, size_t i)
 {
 	static bool (*const fits[])(const char *) = { fits_version, fits_encoding, fits_standalone };
 	char value[XMLDECL_LABEL_MAX], *const into[] = { d->said.version, d->encoding, NULL };
-	size_t before = s->at, start;
+	size_t before = s->at;
 
 	scan_skip_space(s);
 	if (s->at == before || scan_match(s, names[i], false) != SCAN_YES) {
 		s->at = before;
 		return i > 0;
 	}
-	start = s->at;
+	size_t start = s->at;
 	if (!take_attribute(s, names[i], value) || !fits[i](value))
 		return false;
 	if (into[i])
@@ -309,12 +308,11 @@ static void add_label(struct declaration *d, const struct charset_label *label, 
 static bool find_label(struct declaration *d, const struct scan *at, bool beyond)
 {
 	char word[XMLDECL_LABEL_MAX];
-	const struct charset_label *label;
 	struct scan look = *at;
 	char *name = word;
 
 	take_word(&look, word, true);
-	label = label_of(name);
+	const struct charset_label *label = label_of(name);
 	if (!label) {
 		look = *at;
 		take_word(&look, word, false);
@@ -375,8 +373,7 @@ static void read_words(struct declaration *d, struct scan s, bool first)
 static enum xmldecl_state read_one(struct declaration *d, struct scan *s, bool complete, bool first)
 {
 	size_t limit = s->at + XMLDECL_MAX_CHARS * s->family.unit, inner;
-	struct scan behind, part;
-	enum xmldecl_state state;
+	struct scan behind;
 	bool vague, asks;
 
 	switch (find_opening(s, &behind, &vague, &asks)) {
@@ -387,8 +384,8 @@ static enum xmldecl_state read_one(struct declaration *d, struct scan *s, bool c
 	case SCAN_YES:
 		break;
 	}
-	part = behind;
-	state = skip_to_end(&behind, asks, limit, complete, &inner);
+	struct scan part = behind;
+	enum xmldecl_state state = skip_to_end(&behind, asks, limit, complete, &inner);
 	if (state != XMLDECL_PRESENT)
 		return state;
 	part.len = behind.at;
@@ -429,18 +426,15 @@ static bool at_plain_tag(const struct scan *s)
  * character of text. In XML 1.1 the character may be white space. XMLDECL_ABSENT: the document starts here. */
 static enum xmldecl_state step_over(struct declaration *d, struct scan *s, bool complete, size_t *text)
 {
-	enum scan_match message, markup;
-	enum xmldecl_state state;
-
 	if (at_plain_tag(s))
 		return XMLDECL_ABSENT;
-	state = read_one(d, s, complete, false);
+	enum xmldecl_state state = read_one(d, s, complete, false);
 	if (state == XMLDECL_PRESENT)
 		d->again = true;
 	if (state == XMLDECL_PRESENT || state == XMLDECL_INCOMPLETE)
 		return state;
-	message = junk_message(s);
-	markup = at_markup(s);
+	enum scan_match message = junk_message(s);
+	enum scan_match markup = at_markup(s);
 	if (message == SCAN_YES)
 		return XMLDECL_PRESENT;
 	if (scan_peek(s, 0) == SCAN_END || message == SCAN_SHORT || markup == SCAN_SHORT)
@@ -476,10 +470,9 @@ void declaration_read(struct declaration *d, const struct scan *from, bool compl
 {
 	const struct declaration none = { .said = { .start = from->at, .end = from->at, .standalone = -1 } };
 	struct scan s = *from;
-	enum xmldecl_state state;
 
 	*d = none;
-	state = read_one(d, &s, complete, true);
+	enum xmldecl_state state = read_one(d, &s, complete, true);
 	d->end = d->said.end = s.at;
 	if (state == XMLDECL_PRESENT)
 		state = skip_between(d, s, complete);

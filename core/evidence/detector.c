@@ -73,13 +73,12 @@ int detector_weigh(struct detection *d, const uint8_t *bytes, size_t len, const 
 
 int detector_signs_only(bool *only, enum charset cs, const uint8_t *bytes, size_t len)
 {
-	const uint16_t *letters;
 	size_t at;
 
 	*only = false;
 	if (!race_is_single(cs))
 		return 0;
-	letters = charset_letters(cs);
+	const uint16_t *letters = charset_letters(cs);
 	if (!letters)
 		return errno == EINVAL ? 0 : -1;
 	for (at = utf8_ascii_prefix(bytes, len); at < len; at += utf8_ascii_prefix(bytes + at, len - at)) {

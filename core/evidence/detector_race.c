@@ -123,17 +123,14 @@ static void enter_all(struct race *race, enum charset cs, unsigned scripts, int 
 /* -1: out of memory. A charset without a converter on this machine does not take part. */
 static int enter_proposal(struct race *race, const struct proposal *p)
 {
-	const uint16_t *letters;
-	unsigned scripts;
-
 	if (!race_is_single(p->charset)) {
 		enter_all(race, p->charset, 0, p->weight);
 		return 0;
 	}
-	letters = charset_letters(p->charset);
+	const uint16_t *letters = charset_letters(p->charset);
 	if (!letters)
 		return errno == EINVAL ? 0 : -1;
-	scripts = scripts_in(letters, &race->sample);
+	unsigned scripts = scripts_in(letters, &race->sample);
 	enter_all(race, p->charset, scripts, p->weight);
 	if (scripts & STRANGERS)
 		enter(race, p->charset, LANGUAGE_NONE, 0, p->weight);
@@ -220,11 +217,9 @@ static int read_tokens(struct piece *p, enum charset cs, const struct sample *s,
 
 int piece_read(struct piece *p, enum charset cs, const struct sample *s, size_t len)
 {
-	int rc;
-
 	if (p->charset == cs && p->bytes == len)
 		return 0;
-	rc = race_is_single(cs) ? read_tokens(p, cs, s, len) : read_characters(p, cs, s, len);
+	int rc = race_is_single(cs) ? read_tokens(p, cs, s, len) : read_characters(p, cs, s, len);
 	p->charset = rc == 0 ? cs : CS_NONE; /* a reading that fails leaves garbage here */
 	p->bytes = len;
 	return rc;
@@ -232,11 +227,9 @@ int piece_read(struct piece *p, enum charset cs, const struct sample *s, size_t 
 
 static struct language_cost piece_costs(const struct piece *p, enum language l)
 {
-	struct language_cost cost;
-
 	if (l >= LANGUAGE_HAN)
 		return language_han_cost(l, p->u.text, p->n);
-	cost = language_cost(l, p->u.tokens, p->n);
+	struct language_cost cost = language_cost(l, p->u.tokens, p->n);
 	cost.all += p->case_cost;
 	return cost;
 }

@@ -235,19 +235,17 @@ struct language_cost language_cost(enum language l, const uint16_t *tokens, size
 {
 	unsigned twice = 0, twice_ascii = 0, last_beyond = 0, last = TOKEN_BREAK;
 	unsigned token, class, beyond, cost, most, counts_whole;
-	const char *class_of, *rows, *row;
-	const uint8_t *extra;
 	/* A mask for each class: 0 for those of the language's own letters, which cost nothing within their class. */
 	uint8_t counts[CLASSES_MOST];
 
 	if (l == LANGUAGE_NONE)
 		return (struct language_cost){ unknown_cost(tokens, n), 0 };
-	class_of = models[l].class_of;
-	rows = models[l].rows;
-	extra = in_class[models[l].script];
+	const char *class_of = models[l].class_of;
+	const char *rows = models[l].rows;
+	const uint8_t *extra = in_class[models[l].script];
 	memset(counts, 0xFF, sizeof counts);
 	memset(counts + (models[l].script == SCRIPT_LATIN ? 27 : 2), 0, models[l].own);
-	row = rows;
+	const char *row = rows;
 	for (size_t i = 0; i < n; i++) {
 		token = tokens[i] & TOKEN_MASK;
 		class = (unsigned char)class_of[token] - (unsigned)FIRST_CHARACTER;

@@ -169,22 +169,20 @@ static unsigned sign_token(uint32_t c)
 
 uint16_t letters_token(uint32_t c)
 {
-	unsigned sign;
 	uint16_t flag;
-	size_t row;
 
 	if (c < 0x80)
 		return ascii_token(c);
 	if (c < 0xA0)
 		return TOKEN_CONTROL;
-	sign = sign_token(c);
+	unsigned sign = sign_token(c);
 	if (sign != TOKEN_COUNT)
 		return (uint16_t)sign;
 	if (c >= 0x2E80 && c < 0xD7A4)
 		return TOKEN_HAN;
 	if (c == 0xFFFD)
 		return TOKEN_BAD;
-	row = c <= letters[LETTER_COUNT - 1].code ? letter_row(small_of(c, &flag)) : LETTER_COUNT;
+	size_t row = c <= letters[LETTER_COUNT - 1].code ? letter_row(small_of(c, &flag)) : LETTER_COUNT;
 	if (row < LETTER_COUNT)
 		return (uint16_t)((TOKEN_LETTER + row) | flag);
 	return c >= 0x0250 && c < 0x2000 ? TOKEN_STRANGER : TOKEN_SIGN_RARE;

@@ -37,14 +37,12 @@ static enum markup skip_span(struct scan *s)
 static enum scan_match names_html(const struct scan *s)
 {
 	struct scan look = *s;
-	enum scan_match m;
-	int c;
 
 	scan_skip_space(&look);
-	m = scan_match(&look, "html", true);
+	enum scan_match m = scan_match(&look, "html", true);
 	if (m != SCAN_YES)
 		return m;
-	c = scan_peek(&look, strlen("html"));
+	int c = scan_peek(&look, strlen("html"));
 	return c == SCAN_END ? SCAN_SHORT : scan_is_name(c) ? SCAN_NO : SCAN_YES;
 }
 

@@ -129,17 +129,14 @@ static enum mime_class media_type_classify(const char *mime, size_t top, size_t 
 /* Writes the type in lower case. */
 static enum mime_class read_mime(char mime[MEDIA_TYPE_MAX], struct field *f)
 {
-	const char *start;
-	size_t top, sub, len;
-
 	skip_blanks(f);
-	start = f->p;
+	const char *start = f->p;
 
-	top = take_token(f);
+	size_t top = take_token(f);
 	if (top == 0 || f->p == f->end || *f->p++ != '/')
 		return MIME_NONE;
-	sub = take_token(f);
-	len = top + 1 + sub;
+	size_t sub = take_token(f);
+	size_t len = top + 1 + sub;
 	if (sub == 0 || len >= MEDIA_TYPE_MAX)
 		return MIME_NONE;
 	for (size_t i = 0; i < len; i++)
@@ -187,13 +184,10 @@ static bool is_charset(const char *name, size_t len)
 /* Moves past the parameter at the cursor, its semicolon included. Whether it is a charset. */
 static bool pass_parameter(struct field *f)
 {
-	const char *name;
-	bool charset;
-
 	f->p++;
 	skip_blanks(f);
-	name = f->p;
-	charset = is_charset(name, take_token(f));
+	const char *name = f->p;
+	bool charset = is_charset(name, take_token(f));
 	skip_blanks(f);
 	charset = charset && f->p < f->end && *f->p == '=';
 	skip_parameter(f);
@@ -225,12 +219,12 @@ static size_t copy_unlabelled(char *out, const char *value, size_t len)
 
 char *media_type_relabel(const char *value, size_t len, const char *charset)
 {
-	char *out = malloc(MEDIA_TYPE_MAX + len + sizeof label + strlen(charset)), *end;
+	char *out = malloc(MEDIA_TYPE_MAX + len + sizeof label + strlen(charset));
 	struct media_type m;
 
 	if (!out)
 		return NULL;
-	end = stpcpy(stpcpy(out + copy_unlabelled(out, value, len), label), charset);
+	char *end = stpcpy(stpcpy(out + copy_unlabelled(out, value, len), label), charset);
 	media_type_read(&m, out, (size_t)(end - out));
 	/* A quote that nothing closes swallows the label. */
 	if (strcmp(m.charset, charset) != 0)

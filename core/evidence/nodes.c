@@ -90,11 +90,9 @@ static void weigh_fault(struct weighing *w, const struct utf8_fault *fault)
 /* As utf8_valid_prefix(), made for text in which faults follow each other. */
 static size_t valid_run(const uint8_t *bytes, size_t len)
 {
-	size_t valid;
-
 	if (bytes[0] >= 0x80 && (len < 2 || bytes[0] < 0xC2 || (bytes[1] & 0xC0) != 0x80))
 		return 0;
-	valid = utf8_valid_prefix(bytes, len < SHORT ? len : SHORT);
+	size_t valid = utf8_valid_prefix(bytes, len < SHORT ? len : SHORT);
 	return valid < SHORT - CHARACTER ? valid : utf8_valid_prefix(bytes, len);
 }
 
@@ -232,11 +230,11 @@ size_t node_end(const uint8_t *bytes, size_t at, size_t len)
 
 size_t node_start(const uint8_t *bytes, size_t from, size_t at)
 {
-	const uint8_t *close = memrchr(bytes + from, '>', at - from), *open;
+	const uint8_t *close = memrchr(bytes + from, '>', at - from);
 
 	if (close)
 		from = (size_t)(close - bytes) + 1;
-	open = memrchr(bytes + from, '<', at - from);
+	const uint8_t *open = memrchr(bytes + from, '<', at - from);
 	return open ? (size_t)(open - bytes) + 1 : from;
 }
 
@@ -334,14 +332,13 @@ int nodes_second(enum charset *cs, const uint8_t *bytes, size_t len, const struc
     const struct proposal *known, size_t n)
 {
 	struct detection d;
-	int fits;
 
 	*cs = known[0].charset;
 	if (detector_weigh(&d, bytes, len, hints, known, n) != 0)
 		return -1;
 	if (d.n == 0 || !d.is_text || d.readings[0].charset == *cs)
 		return 0;
-	fits = fits_nodes(d.readings[0].charset, bytes, len);
+	int fits = fits_nodes(d.readings[0].charset, bytes, len);
 	if (fits > 0)
 		*cs = d.readings[0].charset;
 	return fits < 0 ? -1 : 0;

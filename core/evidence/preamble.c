@@ -43,7 +43,6 @@ static enum preamble_state declaration(const struct preamble_look *l, bool vague
 {
 	struct scan s = l->scan;
 	struct declaration d;
-	enum root root;
 
 	if (!vague && !l->other)
 		return PREAMBLE_DECLARATION;
@@ -53,7 +52,7 @@ static enum preamble_state declaration(const struct preamble_look *l, bool vague
 	if (d.said.state != XMLDECL_PRESENT)
 		return d.said.state == XMLDECL_INCOMPLETE ? PREAMBLE_MORE : PREAMBLE_NONE;
 	s.at = d.said.end;
-	root = markup_root(&s);
+	enum root root = markup_root(&s);
 	return root == ROOT_FEED ? PREAMBLE_DECLARATION : root == ROOT_SHORT ? PREAMBLE_MORE : PREAMBLE_NONE;
 }
 
@@ -120,7 +119,6 @@ static enum preamble_state step_markup(struct preamble_look *l, bool *ended)
 {
 	struct scan before = l->scan;
 	enum markup markup = markup_skip(&l->scan);
-	enum root root;
 
 	if (is_foreign(l, &before, markup))
 		return PREAMBLE_NONE;
@@ -135,7 +133,7 @@ static enum preamble_state step_markup(struct preamble_look *l, bool *ended)
 		l->broken |= markup == MARKUP_CDATA;
 		return PREAMBLE_MORE;
 	}
-	root = root_at(&l->scan);
+	enum root root = root_at(&l->scan);
 	*ended = root == ROOT_SHORT;
 	if (root == ROOT_FEED || root == ROOT_HTML)
 		return root == ROOT_FEED && !l->broken ? PREAMBLE_FEED : PREAMBLE_NONE;
@@ -145,15 +143,14 @@ static enum preamble_state step_markup(struct preamble_look *l, bool *ended)
 /* Makes one step. PREAMBLE_MORE with *ended: the bytes end before the next step is clear. */
 static enum preamble_state preamble_step(struct preamble_look *l, bool *ended)
 {
-	enum scan_match blank = skip_blank(l), decl;
-	enum preamble_state state;
+	enum scan_match blank = skip_blank(l);
 	bool vague;
 
-	decl = declaration_starts(&l->scan, &vague);
+	enum scan_match decl = declaration_starts(&l->scan, &vague);
 	*ended = true;
 	if (blank == SCAN_SHORT || (decl == SCAN_SHORT && !l->complete) || scan_peek(&l->scan, 0) == SCAN_END)
 		return PREAMBLE_MORE;
-	state = decl == SCAN_YES ? declaration(l, vague) : PREAMBLE_NONE;
+	enum preamble_state state = decl == SCAN_YES ? declaration(l, vague) : PREAMBLE_NONE;
 	if (decl == SCAN_YES && (state != PREAMBLE_NONE || !vague))
 		return state;
 	*ended = false;

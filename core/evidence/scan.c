@@ -33,13 +33,12 @@ static size_t low_byte(enum charset cs)
 
 int scan_peek_unit(const struct scan *s, size_t ahead)
 {
-	size_t unit = s->family.unit, low;
-	const uint8_t *b;
+	size_t unit = s->family.unit;
 
 	if (s->len - s->at < unit || (s->len - s->at) / unit <= ahead)
 		return SCAN_END;
-	b = s->bytes + s->at + ahead * unit;
-	low = low_byte(s->family.charset);
+	const uint8_t *b = s->bytes + s->at + ahead * unit;
+	size_t low = low_byte(s->family.charset);
 	for (size_t i = 0; i < unit; i++)
 		if (i != low && b[i] != 0)
 			return SCAN_OTHER;

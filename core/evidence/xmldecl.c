@@ -37,14 +37,11 @@ static void skip_space(struct decl_reader *r)
  * already or not. */
 static bool at_end_mark(struct decl_reader *r)
 {
-	struct decl_reader next;
-	bool ends;
-
 	if (xmldecl_peek(r) != '?')
 		return false;
-	next = *r;
+	struct decl_reader next = *r;
 	xmldecl_step(&next);
-	ends = xmldecl_peek(&next) == '>';
+	bool ends = xmldecl_peek(&next) == '>';
 	r->starved |= next.starved;
 	return ends;
 }
@@ -61,7 +58,7 @@ static void put(char *out, size_t cap, size_t *n, int c)
 static bool read_attribute(struct decl_reader *r, char *name, size_t name_cap, char *value, size_t value_cap)
 {
 	size_t n = 0, v = 0;
-	int quote, c;
+	int c;
 
 	name[0] = value[0] = '\0';
 	while (scan_is_name(xmldecl_peek(r))) {
@@ -73,7 +70,7 @@ static bool read_attribute(struct decl_reader *r, char *name, size_t name_cap, c
 		return false;
 	xmldecl_step(r);
 	skip_space(r);
-	quote = xmldecl_peek(r);
+	int quote = xmldecl_peek(r);
 	if (quote != '"' && quote != '\'')
 		return false;
 	xmldecl_step(r);
@@ -102,11 +99,10 @@ static void xmldecl_trim(char *text)
 static enum scan_match xmldecl_starts(const struct scan *s)
 {
 	enum scan_match m = scan_match(s, "<?xml", false);
-	int c;
 
 	if (m != SCAN_YES)
 		return m;
-	c = scan_peek(s, 5);
+	int c = scan_peek(s, 5);
 	if (c == SCAN_END)
 		return SCAN_SHORT;
 	return scan_is_space(c) || c == '?' ? SCAN_YES : SCAN_NO;

@@ -183,13 +183,12 @@ static int write_node(struct mixed *m, const uint8_t *node, size_t len, bool end
 {
 	bool valid = utf8_valid_prefix(node, len) == len;
 	struct decoder *d = valid ? m->strays : decoder_of(m, node, len, ends);
-	int rc;
 
 	if (!d)
 		return -1;
 	if (valid && ends)
 		return mixed_emit(m, node, len);
-	rc = mixed_decode(m, d, node, len);
+	int rc = mixed_decode(m, d, node, len);
 	if (!ends)
 		m->rest = d;
 	return rc || !ends ? rc : end_node(m, d);
@@ -212,12 +211,12 @@ static int feed_rest(struct mixed *m, const uint8_t *in, size_t *at, size_t len)
 static int feed_held_node(struct mixed *m, const uint8_t *in, size_t *at, size_t len)
 {
 	size_t most = len - *at < NODE_MAX - m->held.len ? len : *at + NODE_MAX - m->held.len;
-	size_t end = node_end(in, *at, most), held;
+	size_t end = node_end(in, *at, most);
 
 	if (held_add(&m->held, in + *at, end - *at, HELD_FIRST) != 0)
 		return -1;
 	*at = end;
-	held = m->held.len;
+	size_t held = m->held.len;
 	if (end == most && held < NODE_MAX)
 		return 0;
 	m->held.len = 0;
@@ -240,10 +239,9 @@ static int feed_text(struct mixed *m, const uint8_t *in, size_t *at, size_t len)
 {
 	size_t valid = *at + utf8_valid_prefix(in + *at, len - *at);
 	size_t node = node_start(in, *at, valid);
-	int rc;
 
 	node += utf8_ascii_prefix(in + node, valid - node);
-	rc = mixed_emit(m, in + *at, node - *at);
+	int rc = mixed_emit(m, in + *at, node - *at);
 	*at = node;
 	return rc || node == len ? rc : feed_node(m, in, at, len);
 }

@@ -138,7 +138,6 @@ static int normalise_judge(struct normaliser *n, bool complete, bool *ready)
 {
 	bool last = complete || n->held.len == n->options.sniff_bytes;
 	struct evidence *e = &n->evidence;
-	enum sniff sniff;
 
 	*ready = true;
 	if (complete && n->held.len == 0) {
@@ -147,7 +146,7 @@ static int normalise_judge(struct normaliser *n, bool complete, bool *ready)
 	}
 	/* At the end of the window the look-in gets no more bytes, so the bytes count as complete. */
 	e->complete = last;
-	sniff = sniff_decide(e);
+	enum sniff sniff = sniff_decide(e);
 	e->complete = complete;
 	if (sniff == SNIFF_NOT_XML || (last && sniff == SNIFF_MORE)) {
 		verdict_untouched(&n->verdict, n->options.policy, VREASON_NOT_XML);
@@ -197,7 +196,6 @@ static int begin(struct normaliser *n)
 {
 	struct sink sink = { write_out, n };
 	struct verdict *v = &n->verdict;
-	int rc;
 
 	if (v->kind == VERDICT_CHARSET) {
 		n->recode =
@@ -220,7 +218,7 @@ static int begin(struct normaliser *n)
 		}
 	}
 	n->decided = true;
-	rc = n->events.decided(n->events.arg, v);
+	int rc = n->events.decided(n->events.arg, v);
 	if (rc)
 		return rc;
 	if (v->kind == VERDICT_ERROR && n->options.on_error == ON_ERROR_REJECT)
@@ -275,11 +273,10 @@ static int replay(struct normaliser *n)
 {
 	struct held held = n->held;
 	bool lent = n->lent;
-	int rc;
 
 	n->held = (struct held){ 0 };
 	n->lent = false;
-	rc = is_well_formed(n) ? recode_text(n->recode, held.bytes, held.len) : stream(n, held.bytes, held.len);
+	int rc = is_well_formed(n) ? recode_text(n->recode, held.bytes, held.len) : stream(n, held.bytes, held.len);
 	if (!lent)
 		held_free(&held);
 	return rc;
@@ -289,10 +286,8 @@ static int replay(struct normaliser *n)
  * ISO-2022-JP begins. */
 static int stream_ascii(struct normaliser *n, const uint8_t *in, size_t len, size_t *used)
 {
-	const uint8_t *escape;
-
 	*used = utf8_ascii_prefix(in, len);
-	escape = memchr(in, ESCAPE, *used);
+	const uint8_t *escape = memchr(in, ESCAPE, *used);
 	if (escape)
 		*used = (size_t)(escape - in);
 	if (*used < len)
@@ -325,10 +320,9 @@ static int replay_rewindow(struct normaliser *n, bool complete)
 static int stream_rewindow(struct normaliser *n, const uint8_t *in, size_t len, size_t *used)
 {
 	size_t room = NORMALISE_REWINDOW_BYTES - n->held.len;
-	int rc;
 
 	*used = len < room ? len : room;
-	rc = hold(n, in, *used);
+	int rc = hold(n, in, *used);
 	if (rc || n->held.len < NORMALISE_REWINDOW_BYTES)
 		return rc;
 	return replay_rewindow(n, false);
@@ -367,11 +361,10 @@ static int stream(struct normaliser *n, const uint8_t *in, size_t len)
 static int normalise_look(struct normaliser *n, bool complete)
 {
 	bool ready = true;
-	int rc;
 
 	evidence_look(&n->evidence, n->held.bytes, n->held.len, complete);
 	n->evidence.told = normalise_told(&n->options);
-	rc = normalise_judge(n, complete, &ready);
+	int rc = normalise_judge(n, complete, &ready);
 	if (rc)
 		return rc;
 	if (!ready) {
@@ -452,14 +445,12 @@ int normaliser_finish(struct normaliser *n)
 
 int normaliser_feed_last(struct normaliser *n, const uint8_t *in, size_t len)
 {
-	int rc;
-
 	if (n->state == NORM_HOLD && n->held.len == 0 && len > 0) {
 		drop_held(n);
 		n->held.bytes = (uint8_t *)(uintptr_t)in;      /* only read */
 		n->lent = true;
 	}
-	rc = normaliser_feed(n, in, len);
+	int rc = normaliser_feed(n, in, len);
 	return rc ? rc : normaliser_finish(n);
 }
 

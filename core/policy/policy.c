@@ -112,13 +112,11 @@ static size_t policy_append(char *buf, size_t cap, size_t at, const char *key, c
 
 size_t verdict_rule(const struct verdict *v, char *buf, size_t cap)
 {
-	size_t n;
-
 	assert(cap > 0);
 	buf[0] = '\0';
 	if (v->kind == VERDICT_NONE)
 		return policy_append(buf, cap, 0, "none", "");
-	n = policy_append(buf, cap, 0, policy_name(v->policy), "");
+	size_t n = policy_append(buf, cap, 0, policy_name(v->policy), "");
 	return policy_append(buf, cap, n, ":", v->path);
 }
 

@@ -68,11 +68,10 @@ static bool mark_is_contradicted(const struct evidence *e)
 static struct candidate by_bom(const struct evidence *e)
 {
 	struct decoder_trial t;
-	bool fits;
 
 	if (e->BOMEnc == CS_NONE || mark_is_contradicted(e))
 		return none;
-	fits = is_wide(e->loose.family) || policy_accepts(e, e->BOMEnc, &t);
+	bool fits = is_wide(e->loose.family) || policy_accepts(e, e->BOMEnc, &t);
 	return fits ? (struct candidate){ .no = "bom", .charset = e->BOMEnc } : none;
 }
 
@@ -296,11 +295,9 @@ static int64_t lead_of_labels(const struct evidence *e, const struct labels *l, 
  * text. */
 static void find_also(const struct evidence *e, const struct labels *l, struct nodes *nodes, struct verdict *v)
 {
-	enum charset also;
-
 	if (nodes->len == 0)
 		return;
-	also = policy_weigh_nodes(e, nodes, l->proposals, l->n);
+	enum charset also = policy_weigh_nodes(e, nodes, l->proposals, l->n);
 	policy_nodes(e, nodes, also, says_utf_8(e));
 	v->also = nodes->others > 0 ? also : CS_NONE;
 	v->mixed = nodes->others;
@@ -312,12 +309,11 @@ static struct candidate weigh_all(const struct evidence *e, struct verdict *v)
 {
 	struct labels labels = { .decl = judge_label("decl", auto_declared(e), e),
 		.http = judge_label("http", e->CTEnc.label, e) };
-	struct candidate whole;
 	struct nodes nodes;
 
 	labels.n = propose(labels.proposals, 0, labels.decl);
 	labels.n = propose(labels.proposals, labels.n, labels.http);
-	whole = by_text(e, &labels, v);
+	struct candidate whole = by_text(e, &labels, v);
 	policy_nodes(e, &nodes, whole.charset, says_utf_8(e));
 	/* There has to be UTF-8, or labels promise some behind the window. */
 	if (nodes.utf_8 == 0 && (e->complete || says_utf_8(e) <= 0))
@@ -343,7 +339,6 @@ void policy_auto(const struct evidence *e, struct verdict *v)
 {
 	static struct candidate (*const steps[])(const struct evidence *) = { by_bom, by_family, by_utf8, by_escapes };
 	struct candidate c = none;
-	const char *published;
 
 	if (e->forced != CS_NONE) {
 		verdict_step(v, "external");
@@ -351,7 +346,7 @@ void policy_auto(const struct evidence *e, struct verdict *v)
 		return;
 	}
 	rome_lenient_order(v, e, true);
-	published = v->named;
+	const char *published = v->named;
 	for (size_t i = 0; !c.no && i < sizeof steps / sizeof steps[0]; i++)
 		c = steps[i](e);
 	if (!c.no)

@@ -88,12 +88,11 @@ static bool first_decodes(const struct verdict *v, const struct evidence *e)
 
 void policy_feedparser(const struct evidence *e, struct verdict *v)
 {
-	const struct rule *first;
 	struct rule_view view;
 	enum charset cs;
 
 	rule_view_full(&view, e);
-	first = rule_first(first_rules, &view);
+	const struct rule *first = rule_first(first_rules, &view);
 	if ((view.CTMime & (M_TEXT_OTHER | M_MISSING | M_OTHER)) != 0) {
 		v->outcome = OUTCOME_NONXML;
 		verdict_step(v, "nonxml");

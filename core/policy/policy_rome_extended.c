@@ -16,12 +16,12 @@ static const struct rule extended_rules[] = {
 
 bool rome_extended_order(struct verdict *v, const struct rule_view *rome)
 {
-	const struct rule *http = rule_first(rome_http_rules, rome), *r;
+	const struct rule *http = rule_first(rome_http_rules, rome);
 	bool file = rome->CTMime == M_FILE;
 	struct rule_view full;
 
 	rule_view_full(&full, rome->evidence);
-	r = rule_first(extended_rules, &full);
+	const struct rule *r = rule_first(extended_rules, &full);
 	if (r->take == TAKE_ENTITY || (!file && http->take != TAKE_ENTITY))
 		return false;
 	if (!file)

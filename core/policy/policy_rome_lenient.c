@@ -14,13 +14,12 @@ static const struct rule lenient_rules[] = {
 
 void rome_lenient_order(struct verdict *v, const struct evidence *e, bool extended)
 {
-	const struct rule *r;
 	struct rule_view view;
 
 	rule_view_rome(&view, e);
 	if (extended && rome_extended_order(v, &view))
 		return;
-	r = rome_strict_order(v, &view);
+	const struct rule *r = rome_strict_order(v, &view);
 	if (r->take == TAKE_ERROR && e->http && e->type.CTMime == MIME_TEXT_HTML) {
 		view.CTMime = M_TEXT_XML;
 		verdict_step(v, "lenient-html");

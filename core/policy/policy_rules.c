@@ -50,11 +50,9 @@ static unsigned name_set(const char *text)
 /* V_FITS or V_CLASHES: whether text in the family of `carrier` can be in the label's charset; 0: not known. */
 static unsigned fit_set(const struct evidence_label *l, enum charset carrier)
 {
-	enum charset cs;
-
 	if (!l->label || carrier == CS_NONE)
 		return 0;
-	cs = l->label->charset;
+	enum charset cs = l->label->charset;
 	switch (charset_info(carrier)->family) {
 	case FAMILY_16BIT: return cs == CS_UTF_16 || cs == carrier ? V_FITS : V_CLASHES;
 	case FAMILY_32BIT: return cs == CS_UTF_32 || cs == carrier ? V_FITS : V_CLASHES;

@@ -115,13 +115,12 @@ static int write_anew(struct repair *r, const struct declaration *d, size_t *at)
 static int write_encoding(struct repair *r, const struct declaration *d, const uint8_t *in, size_t *at)
 {
 	char text[DECLARATION_MAX];
-	int rc;
 
 	if (d->enc_start == d->enc_end || strcasecmp(d->encoding, r->encoding) == 0)
 		return 0;
 	snprintf(text, sizeof(text), "encoding=\"%s\"", r->encoding);
 	r->counts[REPAIRED_DECLARATION]++;
-	rc = body_feed(r, in + *at, d->enc_start - *at, false);
+	int rc = body_feed(r, in + *at, d->enc_start - *at, false);
 	return rc ? rc : prolog_put(r, text, d->enc_end, at);
 }
 
@@ -175,8 +174,6 @@ static int prolog_feed(struct repair *r, const uint8_t *in, size_t len, bool fin
 	const uint8_t *text = in;
 	size_t text_len = take;
 	struct prolog p = { .state = PROLOG_MORE };
-	bool last;
-	int rc;
 
 	if (r->held.len > 0) {
 		if (held_add(&r->held, in, take, PROLOG_LOOK_FIRST) != 0)
@@ -184,7 +181,7 @@ static int prolog_feed(struct repair *r, const uint8_t *in, size_t len, bool fin
 		text = r->held.bytes;
 		text_len = r->held.len;
 	}
-	last = text_len == PROLOG_HOLD_MAX || (final && take == len);
+	bool last = text_len == PROLOG_HOLD_MAX || (final && take == len);
 	if (last || text_len >= r->look_at)
 		prolog_look(&p, text, text_len, last);
 	if (p.state == PROLOG_MORE) {
@@ -193,7 +190,7 @@ static int prolog_feed(struct repair *r, const uint8_t *in, size_t len, bool fin
 		return r->held.len == 0 ? held_add(&r->held, in, take, PROLOG_LOOK_FIRST) : 0;
 	}
 	r->in_prolog = false;
-	rc = prolog_emit(r, &p, text, text_len);
+	int rc = prolog_emit(r, &p, text, text_len);
 	held_free(&r->held);
 	return rc || take == len ? rc : body_feed(r, in + take, len - take, false);
 }

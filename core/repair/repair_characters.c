@@ -42,14 +42,14 @@ static int characters_go_on(struct repair_characters *c, const uint8_t *in, size
 
 int repair_characters(struct repair_characters *c, const uint8_t *in, size_t len, bool final)
 {
-	size_t run = 0, at;
+	size_t run = 0;
 	int rc = 0;
 
 	if (!(c->flags & REPAIR_CHARACTERS))
 		return characters_emit(c, in, len);
 	if (c->cut > 0 && (len > 0 || final))
 		rc = characters_go_on(c, in, len, final, &run);
-	at = run;
+	size_t at = run;
 	while (rc == 0 && (at = repair_scan_forbidden(in, at, len)) < len) {
 		size_t n = in[at] == 0xef ? 3 : 1;
 

@@ -185,14 +185,12 @@ static int pass_node(struct repair_double *d)
 static int hold_read_again(struct repair_double *d, size_t at)
 {
 	const uint8_t *in = d->in;
-	uint8_t *text;
-	size_t len;
 	int rc = hold_keep(d, at);
 
 	if (rc)
 		return rc;
-	text = d->held;
-	len = d->held_len;
+	uint8_t *text = d->held;
+	size_t len = d->held_len;
 	d->held = NULL;
 	d->held_len = 0;
 	d->holding = false;

@@ -72,12 +72,11 @@ void elements_pass(struct elements *e, const uint8_t *name, size_t len)
 
 bool elements_match(const struct elements *e, const uint8_t *name, size_t len)
 {
-	const uint8_t *top;
 	size_t n;
 
 	if (e->stack.depth == 0)
 		return false;
-	top = stack_top(&e->stack, &n);
+	const uint8_t *top = stack_top(&e->stack, &n);
 	return n == len && memcmp(top, name, len) == 0;
 }
 
@@ -108,12 +107,11 @@ static int close_top(struct elements *e)
 /* Whether an end tag of a name that is not open is the misspelled one of the innermost element. */
 static bool ends_top(const struct elements *e, const uint8_t *name, size_t len)
 {
-	const uint8_t *top;
 	size_t n;
 
 	if (e->stack.depth < 2)
 		return false;
-	top = stack_top(&e->stack, &n);
+	const uint8_t *top = stack_top(&e->stack, &n);
 	if (n == len && strncasecmp((const char *)top, (const char *)name, len) == 0)
 		return true;
 	return e->leaf && !is_html(name, len);
@@ -128,7 +126,6 @@ bool elements_drops(struct elements *e, const uint8_t *name, size_t len)
 
 int elements_mend(struct elements *e, const uint8_t *name, size_t name_len, const uint8_t *in, size_t len)
 {
-	uint32_t closes;
 	int rc = 0;
 
 	if (e->stack.lost || e->stack.depth == 0)
@@ -137,7 +134,7 @@ int elements_mend(struct elements *e, const uint8_t *name, size_t name_len, cons
 		stack_lose(&e->stack);
 		return elements_put(e, in, len);
 	}
-	closes = stack_find(&e->stack, name, name_len);
+	uint32_t closes = stack_find(&e->stack, name, name_len);
 	if (e->stack.lost)
 		return elements_put(e, in, len);
 	e->counts[REPAIRED_TAGS]++;

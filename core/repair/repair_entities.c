@@ -67,15 +67,13 @@ bool entity_is_predefined(const uint8_t *name, size_t len)
 
 int declared_add(struct declared_names *d, const uint8_t *name, size_t len)
 {
-	char *names;
-
 	if (d->any || declared_has(d, name, len))
 		return 0;
 	if (len > ENTITY_NAME_MAX || d->len + len + 1 > ENTITY_DECLARED_MAX) {
 		d->any = true;
 		return 0;
 	}
-	names = realloc(d->names, d->len + len + 1);
+	char *names = realloc(d->names, d->len + len + 1);
 	if (!names)
 		return -1;
 	memcpy(names + d->len, name, len);

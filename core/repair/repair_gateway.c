@@ -117,7 +117,7 @@ static enum gateway_answer text_begins(const char *word, const uint8_t *in, size
 
 enum gateway_answer gateway_takes(const char *gateway, const uint8_t *in, size_t len, bool plain)
 {
-	enum gateway_answer is_https = text_begins(scheme, in, len, plain), already;
+	enum gateway_answer is_https = text_begins(scheme, in, len, plain);
 	char own[GATEWAY_MAX + 2];
 	size_t n = strlen(gateway);
 
@@ -125,7 +125,7 @@ enum gateway_answer gateway_takes(const char *gateway, const uint8_t *in, size_t
 		return is_https;
 	memcpy(own, gateway, n);
 	memcpy(own + n, "/", 2);
-	already = text_begins(own, in, len, true);
+	enum gateway_answer already = text_begins(own, in, len, true);
 	return already == GATEWAY_YES ? GATEWAY_NO : already == GATEWAY_NO ? GATEWAY_YES : GATEWAY_CUT;
 }
 
@@ -140,7 +140,7 @@ static bool has_relation(const struct tag *t, const uint8_t *in, const char *rel
 
 size_t gateway_in_tag(const char *gateway, const struct tag *t, const uint8_t *in)
 {
-	size_t i = 0, at, len;
+	size_t i = 0, len;
 
 	while (i < sizeof(attributes) / sizeof(attributes[0]) &&
 	    !is_called(attributes[i].element, in + t->name.at, t->name.len))
@@ -148,7 +148,7 @@ size_t gateway_in_tag(const char *gateway, const struct tag *t, const uint8_t *i
 	if (i == sizeof(attributes) / sizeof(attributes[0]) ||
 	    (attributes[i].relation && !has_relation(t, in, attributes[i].relation)))
 		return 0;
-	at = tag_find(t, in, attributes[i].attribute, &len);
+	size_t at = tag_find(t, in, attributes[i].attribute, &len);
 	for (; at > 0 && len > 0 && name_is_space(in[at]); at++)
 		len--;
 	return at > 0 && gateway_takes(gateway, in + at, len, false) == GATEWAY_YES ? at : 0;

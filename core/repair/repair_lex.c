@@ -165,10 +165,9 @@ static int write_base(struct repair_lex *l)
 static int write_end_tag(struct repair_lex *l, const uint8_t *in)
 {
 	const struct tag *t = &l->tag;
-	int rc;
 
 	l->elements.dropped = false;
-	rc = elements_mend(&l->elements, in + t->name.at, t->name.len, in, t->len);
+	int rc = elements_mend(&l->elements, in + t->name.at, t->name.len, in, t->len);
 	if (l->elements.dropped)
 		l->brackets = l->tail;
 	else
@@ -181,11 +180,10 @@ static int write_start_tag(struct repair_lex *l, const uint8_t *in)
 {
 	const struct tag *t = &l->tag;
 	bool content = l->references.content;
-	int rc;
 
 	l->references.content = true;
 	l->led += t->gateway != 0;
-	rc = tag_write(t, &l->tags, in, l->sink);
+	int rc = tag_write(t, &l->tags, in, l->sink);
 	l->references.content = content;
 	if (rc == 0 && l->needs_base)
 		rc = write_base(l);
@@ -302,7 +300,6 @@ static int lex(struct repair_lex *l, const uint8_t *in, size_t len, bool final, 
 static int lex_finish(struct repair_lex *l)
 {
 	const char *close = "";
-	int rc;
 
 	if (!drops_end(l) || l->mode == LEX_TAG)
 		return 0;
@@ -315,7 +312,7 @@ static int lex_finish(struct repair_lex *l)
 	else if (l->mode == LEX_VALUE)
 		close = l->quote == '"' ? "\">" : "'>";
 	l->counts[REPAIRED_END]++;
-	rc = lex_emit(l, close, strlen(close));
+	int rc = lex_emit(l, close, strlen(close));
 	return rc ? rc : elements_finish(&l->elements);
 }
 

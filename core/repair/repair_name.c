@@ -55,11 +55,9 @@ static size_t name_go_on(const uint8_t *in, size_t at, size_t len)
 
 size_t name_length(const uint8_t *in, size_t len)
 {
-	size_t at;
-
 	if (len == 0 || (in[0] < 0x80 && !(name_bytes[in[0]] & NAME_START)))
 		return 0;
-	at = name_plain(in, len);
+	size_t at = name_plain(in, len);
 	return at < len && in[at] >= 0x80 ? name_go_on(in, at, len) : at;
 }
 

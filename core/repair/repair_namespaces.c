@@ -37,11 +37,10 @@ static void remember(struct namespaces *n, const uint8_t *name, size_t len)
 {
 	const uint8_t *colon = memchr(name, ':', len);
 	size_t prefix = colon ? (size_t)(colon - name) : 0;
-	struct prefix_seen *s;
 
 	if (prefix == 0 || prefix > PREFIX_SEEN_MAX)
 		return;
-	s = &n->seen[namespaces_slot(name, prefix)];
+	struct prefix_seen *s = &n->seen[namespaces_slot(name, prefix)];
 	s->time = n->time;
 	s->len = (uint8_t)prefix;
 	memcpy(s->text, name, prefix);
@@ -63,7 +62,7 @@ static void enter_scope(struct namespaces *n, uint64_t scope, uint32_t depth)
 
 uint64_t namespaces_enter(struct namespaces *n, const struct tag *t, const uint8_t *in, uint32_t depth)
 {
-	uint64_t used = find_used(in + t->name.at, t->name.len), declared = 0, missing;
+	uint64_t used = find_used(in + t->name.at, t->name.len), declared = 0;
 	const size_t word = sizeof(declaration) - 1;
 
 	for (unsigned i = 0; t->colons && i < t->attributes; i++) {
@@ -78,7 +77,7 @@ uint64_t namespaces_enter(struct namespaces *n, const struct tag *t, const uint8
 	/* What stands behind the attributes that were noted may declare anything */
 	if (t->attributes == TAG_ATTRIBUTES_MAX)
 		declared = UINT64_MAX;
-	missing = used & ~(n->scope | declared);
+	uint64_t missing = used & ~(n->scope | declared);
 	if (depth > 0 && ((declared | missing) & ~n->scope))
 		enter_scope(n, n->scope | declared | missing, depth);
 	if (depth > 0 || !((declared | missing) & used))

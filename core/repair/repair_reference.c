@@ -97,13 +97,13 @@ static struct reference read_pair(const struct reference_rules *r, const struct 
 {
 	const struct reference cut = { .kind = REFERENCE_CUT };
 	struct reference_number low = { .open = false };
-	size_t at = high->len, most = len - at < REFERENCE_PAIR_MAX ? len : at + REFERENCE_PAIR_MAX, end;
+	size_t at = high->len, most = len - at < REFERENCE_PAIR_MAX ? len : at + REFERENCE_PAIR_MAX;
 
 	if (memcmp(in + at, "&#", len - at < 2 ? len - at : 2) != 0)
 		return *high;
 	if (len - at < 2)
 		return final ? *high : cut;
-	end = at + 2 + number_take(r, &low, in + at + 2, most - at - 2);
+	size_t end = at + 2 + number_take(r, &low, in + at + 2, most - at - 2);
 	if (end == most)
 		return final || most < len ? *high : cut;
 	if (in[end] != ';' || !is_surrogate(&low, 0xdc00))
@@ -117,7 +117,6 @@ static struct reference read_number(const struct reference_rules *r, struct refe
     size_t len, bool final)
 {
 	struct reference found = { .kind = REFERENCE_CUT_NUMBER };
-	bool ends_well;
 
 	memset(n, 0, sizeof(*n));
 	found.len = 2 + number_take(r, n, in + 2, len - 2);
@@ -127,7 +126,7 @@ static struct reference read_number(const struct reference_rules *r, struct refe
 		n->open = true;
 		return found;
 	}
-	ends_well = found.len < len && in[found.len] == ';';
+	bool ends_well = found.len < len && in[found.len] == ';';
 	number_end(r, n, ends_well, &found);
 	if (found.kind == REFERENCE_BARE)
 		found.len = 1;
@@ -190,7 +189,7 @@ static struct reference name_judge(const struct reference_rules *r, const uint8_
 struct reference reference_read(const struct reference_rules *r, struct reference_number *n, const uint8_t *in,
     size_t len, bool final)
 {
-	size_t most = len < ENTITY_NAME_MAX + 2 ? len : ENTITY_NAME_MAX + 2, end;
+	size_t most = len < ENTITY_NAME_MAX + 2 ? len : ENTITY_NAME_MAX + 2;
 
 	if (len == 1 && !final)
 		return (struct reference){ .kind = REFERENCE_CUT };
@@ -198,7 +197,7 @@ struct reference reference_read(const struct reference_rules *r, struct referenc
 		return read_number(r, n, in, len, final);
 	if (!(r->flags & (REPAIR_AMPERSANDS | REPAIR_ENTITIES)))
 		return (struct reference){ .kind = REFERENCE_KEEP, .len = 1 };
-	end = 1 + name_length(in + 1, most - 1);
+	size_t end = 1 + name_length(in + 1, most - 1);
 	if (end == len && !final)
 		return (struct reference){ .kind = REFERENCE_CUT };
 	return name_judge(r, in + 1, end - 1, end < len && in[end] == ';');

@@ -232,16 +232,14 @@ static enum tag_state read_end(struct tag *t, const uint8_t *in, size_t len)
 
 void tag_read(struct tag *t, const struct tag_rules *r, const uint8_t *in, size_t len)
 {
-	size_t start, n;
-
 	t->end = len > 1 && in[1] == '/';
 	t->gateway = 0;
 	t->empty = t->colons = t->markup = false;
 	t->attributes = 0;
 	t->len = 0;
 	t->name.len = 0;
-	start = t->end ? 2 : 1;
-	n = len > start ? name_length(in + start, len - start) : 0;
+	size_t start = t->end ? 2 : 1;
+	size_t n = len > start ? name_length(in + start, len - start) : 0;
 	t->state = start + n >= len ? TAG_CUT : TAG_NONE;
 	if (n == 0 || t->state == TAG_CUT)
 		return;

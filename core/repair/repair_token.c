@@ -187,7 +187,6 @@ static bool lex_needs_base(const struct repair_lex *l, const uint8_t *in)
 static void lex_find_url(struct repair_lex *l, const uint8_t *in)
 {
 	const struct repair_stack *stack = &l->elements.stack;
-	const uint8_t *parent;
 	size_t len;
 
 	l->lead = LEAD_NONE;
@@ -197,7 +196,7 @@ static void lex_find_url(struct repair_lex *l, const uint8_t *in)
 		l->tag.gateway = gateway_in_tag(l->gateway, &l->tag, in);
 	if (l->tag.empty || stack->depth == 0)
 		return;
-	parent = stack_top(stack, &len);
+	const uint8_t *parent = stack_top(stack, &len);
 	if (gateway_has_text(in + l->tag.name.at, l->tag.name.len, parent, len))
 		l->lead = LEAD_TEXT;
 }
@@ -205,7 +204,6 @@ static void lex_find_url(struct repair_lex *l, const uint8_t *in)
 static struct token token_start_tag(struct repair_lex *l, const uint8_t *in)
 {
 	struct tag_name name = l->tag.name;
-	bool clean;
 
 	lex_find_url(l, in);
 	l->needs_base = lex_needs_base(l, in);
@@ -216,7 +214,7 @@ static struct token token_start_tag(struct repair_lex *l, const uint8_t *in)
 	lex_namespaces(l, in);
 	l->mode = LEX_TEXT;
 	lex_behind_tag(l);
-	clean = l->tag.state == TAG_CLEAN && !l->missing && !l->needs_base && !l->tag.gateway;
+	bool clean = l->tag.state == TAG_CLEAN && !l->missing && !l->needs_base && !l->tag.gateway;
 	return (struct token){ .len = l->tag.len, .kind = clean ? TOKEN_KEEP : TOKEN_TAG };
 }
 
@@ -422,7 +420,6 @@ static struct token token_epilog(struct repair_lex *l, const uint8_t *in, size_t
 static struct token token_url(struct repair_lex *l, const uint8_t *in, size_t len)
 {
 	size_t space = name_skip_space(in, 0, len);
-	enum gateway_answer answer;
 
 	if (space > 0)
 		return token_keep(space);
@@ -430,7 +427,7 @@ static struct token token_url(struct repair_lex *l, const uint8_t *in, size_t le
 		l->lead = LEAD_SECTION;
 		return token_keep(0);
 	}
-	answer = gateway_takes(l->gateway, in, len, l->mode == LEX_CDATA);
+	enum gateway_answer answer = gateway_takes(l->gateway, in, len, l->mode == LEX_CDATA);
 	if (answer == GATEWAY_CUT)
 		return (struct token){ .kind = TOKEN_CUT };
 	l->lead = LEAD_NONE;
@@ -478,13 +475,11 @@ static struct token token_of_mode(struct repair_lex *l, const uint8_t *in, size_
 
 struct token token_read(struct repair_lex *l, const uint8_t *in, size_t len, bool final)
 {
-	struct token t;
-
 	if (l->brackets > 0)
 		return token_behind_brackets(l, in);
 	if (l->lead == LEAD_TEXT)
 		return token_url(l, in, len);
-	t = token_of_mode(l, in, len, final);
+	struct token t = token_of_mode(l, in, len, final);
 	if (l->lead == LEAD_SECTION && t.kind != TOKEN_CUT)
 		l->lead = l->mode == LEX_CDATA ? LEAD_TEXT : LEAD_NONE;
 	return t;

@@ -110,11 +110,11 @@ static struct region *region_add(struct heap_state *heap)
 void *run_take(struct heap_state *heap, unsigned pages)
 {
 	struct region *region = region_with(heap, pages);
-	unsigned first, warm = 0;
+	unsigned warm = 0;
 
 	if (!region && !(region = region_add(heap)))
 		return NULL;
-	first = region_take(region, pages, &warm);
+	unsigned first = region_take(region, pages, &warm);
 	region_relist(heap, region);
 	heap->used += pages;
 	heap->warm -= warm;
@@ -181,7 +181,6 @@ void heap_settle(void)
 void *heap_take(enum heap which, size_t len)
 {
 	struct heap_state *state = &heaps[which == HEAP_KEPT && is_run(len) ? HEAP_LONG : which];
-	void *at;
 
 	if (len > HEAP_MAX || (utfeed_heap_refuses && utfeed_heap_refuses()))
 		return NULL;
@@ -190,7 +189,7 @@ void *heap_take(enum heap which, size_t len)
 		return malloc(len);
 #endif
 	pthread_mutex_lock(&state->lock);
-	at = is_run(len) ? run_take(state, pages_for(len)) : block_take(state, len);
+	void *at = is_run(len) ? run_take(state, pages_for(len)) : block_take(state, len);
 	pthread_mutex_unlock(&state->lock);
 	if (at && is_run(len)) {
 		ASAN_UNPOISON_MEMORY_REGION(at, pages_for(len) * region_page());
@@ -217,7 +216,6 @@ static bool is_block(const void *at)
 void heap_give(void *at)
 {
 	struct region *region;
-	struct heap_state *heap;
 	struct slab *slab;
 
 	if (!at)
@@ -229,7 +227,7 @@ void heap_give(void *at)
 	}
 #endif
 	region = region_of(at);
-	heap = &heaps[region->owner];
+	struct heap_state *heap = &heaps[region->owner];
 	pthread_mutex_lock(&heap->lock);
 	if ((slab = region->slab[region_page_of(at)])) {
 		block_give(heap, slab, at);
@@ -264,14 +262,13 @@ void heap_trim(void *at, size_t len)
 	struct region *region = region_of(at);
 	struct heap_state *heap = &heaps[region->owner];
 	unsigned first = region_page_of(at), pages = pages_for(len ? len : 1);
-	struct region_state before;
 
 	assert(!region->slab[first]);
 	if (pages >= region->length[first])
 		return;
 	pthread_mutex_lock(&heap->lock);
 	ASAN_POISON_MEMORY_REGION((char *)at + pages * region_page(), (region->length[first] - pages) * region_page());
-	before = region_state(region);
+	struct region_state before = region_state(region);
 	region_trim(region, first, pages);
 	region_changed(heap, region, &before);
 	pthread_mutex_unlock(&heap->lock);
@@ -281,16 +278,15 @@ void heap_sent(void *at)
 {
 	struct region *region = region_of(at);
 	struct heap_state *heap = &heaps[region->owner];
-	bool first, moved;
 
 	if (region_is_sent(region, region_page_of(at)))
 		return;
 	pthread_mutex_lock(&heap->lock);
-	first = region_sent(region, region_page_of(at));
+	bool first = region_sent(region, region_page_of(at));
 	pthread_mutex_unlock(&heap->lock);
 	if (!first)
 		return;
-	moved = region_make_huge(region);
+	bool moved = region_make_huge(region);
 	pthread_mutex_lock(&heap->lock);
 	heap->warm -= region->warm;
 	region_made_huge(region, moved);

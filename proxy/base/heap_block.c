@@ -72,7 +72,6 @@ static struct slab *slab_new(struct heap_state *heap, unsigned class, size_t siz
 	struct slab *slab = malloc(sizeof *slab);
 	size_t blocks = slab_blocks(&heap->classes[class], size);
 	unsigned pages = slab_pages(size, blocks);
-	struct region *region;
 
 	if (!slab)
 		return NULL;
@@ -88,7 +87,7 @@ static struct slab *slab_new(struct heap_state *heap, unsigned class, size_t siz
 		pthread_mutex_lock(&heap->lock);
 	}
 	slab->capacity = (uint16_t)(pages * region_page() / size);
-	region = region_of(slab->start);
+	struct region *region = region_of(slab->start);
 	for (unsigned i = 0; i < pages; i++)
 		region->slab[region_page_of(slab->start) + i] = slab;
 	heap->cut += pages;

@@ -89,7 +89,7 @@ void heap_limit(struct heap_state *heap)
 /* Pages that were spare all the time since the last rest were not needed: half of them go. */
 static bool rest(struct heap_state *heap, uint64_t now_ms)
 {
-	size_t keep = KEEP_BYTES / region_page(), most = REST_BYTES / region_page(), gained = 0, wanted;
+	size_t keep = KEEP_BYTES / region_page(), most = REST_BYTES / region_page(), gained = 0;
 	bool more = false;
 
 	if (pthread_mutex_trylock(&heap->lock))
@@ -101,7 +101,7 @@ static bool rest(struct heap_state *heap, uint64_t now_ms)
 		heap->surplus = heap->low > keep ? (heap->low - keep + 1) / 2 : 0;
 		heap->low = heap->warm;
 	}
-	wanted = heap->surplus < most ? heap->surplus : most;
+	size_t wanted = heap->surplus < most ? heap->surplus : most;
 	while (gained < wanted) {
 		struct region *region = coolest(heap);
 

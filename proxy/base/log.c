@@ -77,16 +77,16 @@ static void log_write(enum log_level level, const struct log_id *id, const char 
 {
 	static const char *const names[] = { "error", "warning", "info", "debug" };
 	char line[LOG_LINE_MAX], message[LOG_LINE_MAX];
-	int saved = errno, n, m, text;
+	int saved = errno;
 
 	if (!log_is(level) && !listening)
 		return;
-	n = snprintf(line, sizeof line, "utfeed: %s: ", names[level]);
+	int n = snprintf(line, sizeof line, "utfeed: %s: ", names[level]);
 	if (id && id->connection)
 		n += snprintf(line + n, sizeof line - (size_t)n, "c%llu.%llu: ", (unsigned long long)id->connection,
 		    (unsigned long long)id->request);
-	text = n;
-	m = vsnprintf(message, sizeof message, fmt, ap);
+	int text = n;
+	int m = vsnprintf(message, sizeof message, fmt, ap);
 	if (m > (int)sizeof message - 1)
 		m = sizeof message - 1;
 	n += (int)log_copy(line + n, sizeof line - (size_t)n - 1, message, m < 0 ? 0 : (size_t)m);

@@ -34,14 +34,14 @@ void malloc_settle(void)
 
 bool malloc_rests(struct malloc_rest *rest, uint64_t requests)
 {
-	bool busy = requests > FEW && requests > rest->peak / FEW_SHARE, rests;
+	bool busy = requests > FEW && requests > rest->peak / FEW_SHARE;
 
 	if (busy)
 		atomic_store_explicit(&busy_until_s, now_s() + QUIET_S, memory_order_relaxed);
 	rest->owed |= busy;
 	rest->peak -= (rest->peak + PEAK_SHARE - 1) / PEAK_SHARE;
 	rest->peak = requests > rest->peak ? requests : rest->peak;
-	rests = rest->owed && now_s() > atomic_load_explicit(&busy_until_s, memory_order_relaxed);
+	bool rests = rest->owed && now_s() > atomic_load_explicit(&busy_until_s, memory_order_relaxed);
 	rest->owed &= !rests;
 	return rests;
 }

@@ -23,11 +23,10 @@ static uint64_t read_limit(const char *path)
 {
 	FILE *f = fopen(path, "re");
 	unsigned long long n;
-	bool number;
 
 	if (!f)
 		return UINT64_MAX;
-	number = fscanf(f, "%llu", &n) == 1;
+	bool number = fscanf(f, "%llu", &n) == 1;
 	fclose(f);
 	return number ? n : UINT64_MAX;
 }

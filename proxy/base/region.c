@@ -58,12 +58,11 @@ static char *map(void *where, size_t len)
  * one there is room, as a rule. */
 static void *map_aligned(void)
 {
-	char *at = map(NULL, REGION_BYTES), *below;
-	size_t before;
+	char *at = map(NULL, REGION_BYTES);
 
 	if (!at || (uintptr_t)at % REGION_BYTES == 0)
 		return at;
-	below = at - (uintptr_t)at % REGION_BYTES;
+	char *below = at - (uintptr_t)at % REGION_BYTES;
 	munmap(at, REGION_BYTES);
 	if ((at = map(below, REGION_BYTES)) == below)
 		return at;
@@ -71,7 +70,7 @@ static void *map_aligned(void)
 		munmap(at, REGION_BYTES);
 	if (!(at = map(NULL, 2 * REGION_BYTES)))
 		return NULL;
-	before = -(uintptr_t)at % REGION_BYTES;
+	size_t before = -(uintptr_t)at % REGION_BYTES;
 	if (before)
 		munmap(at, before);
 	munmap(at + before + REGION_BYTES, REGION_BYTES - before);
@@ -121,7 +120,7 @@ static void find_largest(struct region *region)
 
 unsigned region_take(struct region *region, unsigned pages, unsigned *warm)
 {
-	unsigned best = 0, length;
+	unsigned best = 0;
 
 	for (unsigned at = own_pages(); at < end_page(); at += region->length[at])
 		if (kind_of(region, at) == REGION_HOLE && region->length[at] >= pages &&
@@ -129,7 +128,7 @@ unsigned region_take(struct region *region, unsigned pages, unsigned *warm)
 			best = at;
 	if (!best)
 		return 0;
-	length = region->length[best];
+	unsigned length = region->length[best];
 	set_span(region, best, pages, REGION_RUN);
 	if (length > pages)
 		set_span(region, best + pages, length - pages, REGION_HOLE);

@@ -38,11 +38,9 @@ static const ElfW(Shdr) *image_section(const struct image *image, size_t n)
 /* Writes the name of the symbol, the text at `name` in the section of strings. */
 static bool image_text(const struct image *image, const ElfW(Shdr) *strings, size_t name, char text[SYMBOL_MAX])
 {
-	size_t len;
-
 	if (!strings || !image_has(image, strings->sh_offset, strings->sh_size) || name >= strings->sh_size)
 		return false;
-	len = strnlen(image->bytes + strings->sh_offset + name, strings->sh_size - name);
+	size_t len = strnlen(image->bytes + strings->sh_offset + name, strings->sh_size - name);
 	snprintf(text, SYMBOL_MAX, "%.*s", (int)(len < SYMBOL_MAX ? len : SYMBOL_MAX - 1),
 	    image->bytes + strings->sh_offset + name);
 	return true;

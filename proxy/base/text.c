@@ -68,11 +68,10 @@ void text_field(struct text *t, struct slice name, struct slice value)
 void text_printf(struct text *t, const char *fmt, ...)
 {
 	va_list ap, again;
-	int n;
 
 	va_start(ap, fmt);
 	va_copy(again, ap);
-	n = vsnprintf(NULL, 0, fmt, ap);
+	int n = vsnprintf(NULL, 0, fmt, ap);
 	if (n >= 0 && text_reserve(t, (size_t)n + 1)) {
 		vsnprintf(t->bytes + t->len, (size_t)n + 1, fmt, again);
 		t->len += (size_t)n;

@@ -147,7 +147,7 @@ static size_t add(char *out, size_t cap, size_t at, const char *text, size_t len
 
 static size_t mask_userinfo(char *out, size_t cap, const char *text, size_t len)
 {
-	size_t start = 0, rest = 0, n;
+	size_t start = 0, rest = 0;
 
 	if (url_has_userinfo_sign(text, len)) {
 		size_t end;
@@ -157,7 +157,7 @@ static size_t mask_userinfo(char *out, size_t cap, const char *text, size_t len)
 		if (rest == start && !is_host(text + start, end - start))
 			rest = behind_at(text, start, len);
 	}
-	n = add(out, cap, 0, text, start);
+	size_t n = add(out, cap, 0, text, start);
 	if (rest != start)
 		n = add(out, cap, n, mask, sizeof(mask) - 1);
 	n = add(out, cap, n, text + rest, len - rest);
@@ -192,11 +192,11 @@ static bool find_token(const char *text, size_t len, size_t *start, size_t *end)
 
 size_t url_mask(char *out, size_t cap, const char *text, size_t len)
 {
-	size_t start, end, n;
+	size_t start, end;
 
 	if (!url_has_userinfo_sign(text, len) || !find_token(text, len, &start, &end))
 		return mask_userinfo(out, cap, text, len);
-	n = mask_userinfo(out, cap, text, start);
+	size_t n = mask_userinfo(out, cap, text, start);
 	n = add(out, cap, n, mask, sizeof(mask) - 1);
 	return n + mask_userinfo(out + n, cap - n, text + end, len - end);
 }

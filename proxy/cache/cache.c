@@ -99,12 +99,10 @@ struct cache_ticket cache_ticket_of(struct cache *cache, const struct entry *fou
  * one of them is taken to have done so. */
 static bool prefixes_purged(struct prefixes *prefixes, unsigned since, const char *key, size_t len)
 {
-	bool purged;
-
 	if (atomic_load(&prefixes->n) == since)
 		return false;
 	pthread_mutex_lock(&prefixes->lock);
-	purged = prefixes->n - since > CACHE_PREFIXES;
+	bool purged = prefixes->n - since > CACHE_PREFIXES;
 	for (unsigned i = since; i != prefixes->n && !purged; i++) {
 		const char *url = prefixes->latest[i % CACHE_PREFIXES].url;
 
@@ -127,12 +125,11 @@ bool cache_ticket_is_spent(struct cache *cache, const struct cache_ticket *ticke
 	struct gate *gate = gate_open(cache, found->key, found->key_len);
 	bool spent = gate->purges != ticket->purges ||
 	    prefixes_purged(&cache->prefixes, ticket->prefixes, found->key, found->key_len);
-	struct entry *there;
 
 	cache_gate_close(cache, gate);
 	if (!spent)
 		return false;
-	there = store_memory_peek(cache->memory, found->key, found->key_len);
+	struct entry *there = store_memory_peek(cache->memory, found->key, found->key_len);
 	spent = !there || there->object != found->object;
 	entry_unref(&there);
 	return spent;
@@ -141,12 +138,11 @@ bool cache_ticket_is_spent(struct cache *cache, const struct cache_ticket *ticke
 static void prefixes_add(struct prefixes *prefixes, const char *url, size_t len)
 {
 	char *copy = malloc(len ? len : 1);
-	size_t at;
 
 	if (copy)
 		memcpy(copy, url, len);
 	pthread_mutex_lock(&prefixes->lock);
-	at = prefixes->n % CACHE_PREFIXES;
+	size_t at = prefixes->n % CACHE_PREFIXES;
 	free(prefixes->latest[at].url);
 	prefixes->latest[at].url = copy;
 	prefixes->latest[at].len = len;
@@ -315,8 +311,6 @@ static void cache_tell(struct cache *cache, enum store_purge what, const char *u
 int64_t cache_purge(struct cache *cache, enum store_purge what, const char *url, size_t len, bool soft, int64_t now,
     uint32_t *number)
 {
-	int64_t count;
-
 	moves_purge(cache->moves, what, url, len);
 	gates_mark_purge(cache, what, url, len);
 	cache_purge_busy(cache, what, url, len);
@@ -327,7 +321,7 @@ int64_t cache_purge(struct cache *cache, enum store_purge what, const char *url,
 		gates_mark_purge(cache, what, url, len);
 	}
 	/* Memory is purged last, for the sake of entries that lookups brought back before the marks. */
-	count = store_memory_purge(cache->memory, what, url, len, soft, now, number);
+	int64_t count = store_memory_purge(cache->memory, what, url, len, soft, now, number);
 	/* A fill that began meanwhile may make something of what it still found there. */
 	gates_mark_purge(cache, what, url, len);
 	cache_tell(cache, what, url, len);

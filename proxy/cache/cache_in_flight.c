@@ -47,12 +47,9 @@ static struct busy *cache_find(struct cache *cache, const struct cache_key *key,
 
 struct object *cache_in_flight_join(struct cache *cache, const struct cache_key *key)
 {
-	struct busy *busy;
-	struct object *o;
-
 	pthread_mutex_lock(&cache->lock);
-	busy = cache_find(cache, key, NULL);
-	o = busy ? object_ref(busy->object) : NULL;
+	struct busy *busy = cache_find(cache, key, NULL);
+	struct object *o = busy ? object_ref(busy->object) : NULL;
 	pthread_mutex_unlock(&cache->lock);
 	return o;
 }
@@ -60,8 +57,7 @@ struct object *cache_in_flight_join(struct cache *cache, const struct cache_key 
 /* If memory for the note runs out, the caller's response is made all the same, but nobody can join it. */
 struct object *cache_in_flight_begin(struct cache *cache, const struct cache_key *key, struct object *o)
 {
-	struct busy *busy = malloc(sizeof *busy + key->len), *first;
-	struct object *theirs;
+	struct busy *busy = malloc(sizeof *busy + key->len);
 
 	if (!busy)
 		return NULL;
@@ -70,8 +66,8 @@ struct object *cache_in_flight_begin(struct cache *cache, const struct cache_key
 	busy->len = key->len;
 	memcpy(busy->key, key->at, key->len);
 	pthread_mutex_lock(&cache->lock);
-	first = cache_find(cache, key, NULL);
-	theirs = first ? object_ref(first->object) : NULL;
+	struct busy *first = cache_find(cache, key, NULL);
+	struct object *theirs = first ? object_ref(first->object) : NULL;
 	if (!theirs)
 		LIST_INSERT_HEAD(&cache->busy[key->hash % CACHE_BUCKETS], busy, link);
 	pthread_mutex_unlock(&cache->lock);

@@ -40,12 +40,10 @@ int64_t fill_steady(struct fill *fill)
  * meanwhile: the monotonic clock gives the least that the fetch took. */
 static void fill_note_answer(struct fill *fill)
 {
-	int64_t steady, took;
-
 	fill->answered_ms = loop_now_ms(fill->params.loop);
-	steady = (int64_t)(fill->answered_ms - fill->asked_ms) / 1000;
+	int64_t steady = (int64_t)(fill->answered_ms - fill->asked_ms) / 1000;
 	fill->response_time = fill_now(fill);
-	took = fill->response_time - fill->asked;
+	int64_t took = fill->response_time - fill->asked;
 	fill->request_time = fill->response_time - (took > steady ? took : steady);
 }
 
@@ -95,10 +93,9 @@ void fill_key(struct fill *fill, const char *vary, bool part, struct text *key)
 static uint64_t fill_known_generation(struct fill *fill)
 {
 	struct text key = { 0 };
-	bool same;
 
 	fill_key(fill, fill->vary, fill->ranged, &key);
-	same = !key.failed && key.len == fill->busy.len && !memcmp(key.bytes, fill->busy.at, key.len);
+	bool same = !key.failed && key.len == fill->busy.len && !memcmp(key.bytes, fill->busy.at, key.len);
 	text_free(&key);
 	return same ? fill->params.generation : CACHE_GENERATION_NONE;
 }
@@ -219,7 +216,6 @@ static enum fetch_choice fill_on_head(void *arg, const struct fetch_answer *answ
 	const struct http_msg *m = answer->msg;
 	struct fill *fill = arg;
 	enum storable storable;
-	bool own;
 
 	fill_note_answer(fill);
 	fill_moves_head(fill, answer);
@@ -232,7 +228,7 @@ static enum fetch_choice fill_on_head(void *arg, const struct fetch_answer *answ
 	fill->needs_feed = m->status / 100 == 2 && fill_keeps_feed(fill);
 	if (fill_plan_storing(fill, answer, &storable))
 		return FETCH_NO_MEMORY;
-	own = (fill->plan != PLAN_STORE && !fill_is_trouble(fill, m, storable)) || fill_is_for_client(fill, m) ||
+	bool own = (fill->plan != PLAN_STORE && !fill_is_trouble(fill, m, storable)) || fill_is_for_client(fill, m) ||
 	    fill_is_refusal(fill, m->status);
 	if (fill_admit(fill, m, own, o))
 		return FETCH_NO_MEMORY;
@@ -329,7 +325,6 @@ static struct entry *fill_store(struct fill *fill, struct object *o)
 {
 	bool chosen = fill_freshness_of_body(fill, &fill->fresh, o);
 	struct http_msg m;
-	struct entry *e;
 
 	if (!fill->part.total && !chosen)
 		return fill_store_whole(fill, o);
@@ -337,7 +332,7 @@ static struct entry *fill_store(struct fill *fill, struct object *o)
 		return NULL;
 	if (chosen)
 		fill_freshness(fill, &fill->fresh, &m, o);
-	e = fill->part.total ? fill_store_part(fill, &m, o) : fill_store_whole(fill, o);
+	struct entry *e = fill->part.total ? fill_store_part(fill, &m, o) : fill_store_whole(fill, o);
 	http_msg_free(&m);
 	return e;
 }

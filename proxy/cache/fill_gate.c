@@ -77,17 +77,15 @@ int fill_note_hop(struct fill *fill, const struct fetch_hop *hop)
 {
 	struct fill_hops *hops = &fill->hops;
 	struct text names = { 0 };
-	enum storable storable;
 	struct freshness f;
-	enum vary vary;
 	int status = 0;
 
 	fill_moves_add(fill, hop);
 	if (!hop->msg)
 		return fill_note_known(fill);
 	freshness_read_hop(&f, hop->msg, fill->request_time, fill->response_time, &fill->params.freshness);
-	storable = fill_judge_hop(fill, hop->msg);
-	vary = vary_names(&names, hop->msg);
+	enum storable storable = fill_judge_hop(fill, hop->msg);
+	enum vary vary = vary_names(&names, hop->msg);
 	fill_learn(fill, hop, storable == STORABLE_YES && vary != VARY_ALL && !names.failed,
 	    (struct slice){ names.bytes, names.len }, &f);
 	fill_limit_hops(hops, &f, storable);
@@ -152,10 +150,9 @@ static bool fill_is_removal(struct fill *fill, const struct http_msg *m)
 static struct entry *gate_peek(struct fill *fill, const char *vary)
 {
 	struct text key = { 0 };
-	struct entry *e;
 
 	fill_key(fill, vary, false, &key);
-	e = key.failed ? NULL : cache_peek(fill->params.cache, key.bytes, key.len);
+	struct entry *e = key.failed ? NULL : cache_peek(fill->params.cache, key.bytes, key.len);
 	text_free(&key);
 	return e;
 }

@@ -51,13 +51,11 @@ void fill_moves_add(struct fill *fill, const struct fetch_hop *hop)
  * route allows, from now on. */
 static int64_t fill_redirect_valid_s(const struct fill *fill, struct freshness *fresh)
 {
-	int64_t left;
-
 	if (fresh->flags & FRESHNESS_HEURISTIC) {
 		fresh->initial_age_s = 0;
 		fresh->lifetime_s = fill->params.moves.max_s;
 	}
-	left = fresh->flags & (FRESHNESS_NO_CACHE | FRESHNESS_NO_CACHE_FIELDS)
+	int64_t left = fresh->flags & (FRESHNESS_NO_CACHE | FRESHNESS_NO_CACHE_FIELDS)
 	    ? 0
 	    : fresh->lifetime_s - fresh->initial_age_s;
 	return left < 0 ? 0 : left > fill->params.moves.max_s ? fill->params.moves.max_s : left;

@@ -64,11 +64,10 @@ static bool part_fits(struct fill *fill, const struct http_msg *m)
 {
 	const struct entry *old = fill->params.part;
 	struct http_msg stored;
-	bool same;
 
 	if (fill_parse(fill, &stored, old->upstream, old->upstream_len) != FILL_HEAD)
 		return false;
-	same = content_range_same(&stored, m, fill->response_time);
+	bool same = content_range_same(&stored, m, fill->response_time);
 	http_msg_free(&stored);
 	return same;
 }
@@ -108,7 +107,6 @@ static const struct entry *part_before(struct fill *fill, const struct http_msg 
 	const struct entry *old = fill->params.part;
 	struct content_range joined;
 	struct text key = { 0 };
-	bool same;
 
 	*whole = fill->part;
 	if (!old || !content_range_join(&joined, &old->part, &fill->part) ||
@@ -116,7 +114,7 @@ static const struct entry *part_before(struct fill *fill, const struct http_msg 
 		return NULL;
 	/* Last-Modified as a strong validator does not tell variants apart: the keys must be equal too. */
 	fill_key(fill, fill->vary, true, &key);
-	same = !key.failed && key.len == old->key_len && !memcmp(key.bytes, old->key, key.len);
+	bool same = !key.failed && key.len == old->key_len && !memcmp(key.bytes, old->key, key.len);
 	text_free(&key);
 	if (!same)
 		return NULL;
@@ -201,7 +199,6 @@ struct entry *fill_store_part(struct fill *fill, const struct http_msg *m, struc
 	struct freshness fresh;
 	struct content_range whole;
 	const struct entry *old = part_before(fill, m, &whole);
-	struct entry *e;
 	struct verdict v;
 
 	if (object_length(o) != content_range_length(&fill->part))
@@ -222,7 +219,7 @@ struct entry *fill_store_part(struct fill *fill, const struct http_msg *m, struc
 		parts.part = whole;
 	if (fill_finish_parts(fill, &parts, &fresh, false))
 		return NULL;
-	e = fill_put(fill, &parts);
+	struct entry *e = fill_put(fill, &parts);
 	/* The response is stored whole now, so the entry for its parts is removed. */
 	if (e && !e->part.total)
 		cache_remove(fill->params.cache, fill->busy.at, fill->busy.len);

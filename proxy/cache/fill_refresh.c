@@ -16,12 +16,11 @@ enum fill_head fill_merge(struct fill *fill, const struct entry *e, const struct
 {
 	struct http_msg stored;
 	struct text t = { 0 };
-	size_t fields;
 	enum fill_head r = fill_parse(fill, &stored, e->upstream, e->upstream_len);
 
 	if (r != FILL_HEAD)
 		return r;
-	fields = stored_head_update(&t, &stored, m, client);
+	size_t fields = stored_head_update(&t, &stored, m, client);
 	http_msg_free(&stored);
 	if (!(*merged = text_take(&t, len)))
 		return FILL_HEAD_NO_MEMORY;
@@ -92,11 +91,10 @@ static enum fill_head fill_make_merged(struct fill *fill, const struct http_msg 
 static int fill_judge_merged(struct fill *fill, const struct entry_parts *parts, enum storable *storable)
 {
 	struct http_msg merged;
-	int status;
 
 	if (fill_parse(fill, &merged, parts->upstream, parts->upstream_len) != FILL_HEAD)
 		return -1;
-	status = fill_judge(fill, &merged, merged.status, storable);
+	int status = fill_judge(fill, &merged, merged.status, storable);
 	http_msg_free(&merged);
 	return status;
 }
@@ -178,11 +176,10 @@ static bool fill_is_of_stored(struct fill *fill, const struct http_msg *m)
 {
 	const struct entry *old = fill->params.entry;
 	struct http_msg stored;
-	bool same;
 
 	if (fill_parse(fill, &stored, old->upstream, old->upstream_len) != FILL_HEAD)
 		return false;
-	same = !fill_means_another(&stored, m);
+	bool same = !fill_means_another(&stored, m);
 	http_msg_free(&stored);
 	return same;
 }
@@ -247,11 +244,10 @@ bool fill_serve_stale(struct fill *fill, struct object *o, int status, bool no_f
 {
 	struct entry *e = fill->params.entry;
 	struct filled *told = fill->told;
-	bool kept;
 
 	if (!e || cache_ticket_is_spent(fill->params.cache, &fill->ticket, e))
 		return false;
-	kept = fill_may_keep(fill, status, no_feed);
+	bool kept = fill_may_keep(fill, status, no_feed);
 	if (!kept && (no_feed || !fill_may_serve_stale(fill, status)))
 		return false;
 	told->kept = kept;
@@ -291,12 +287,11 @@ static bool fill_names_elsewhere(const struct fetch_request *asked, struct slice
 {
 	struct destination first = asked->to, named = { .path = NULL };
 	const char *why;
-	bool elsewhere;
 
 	if (!own.len || own.len != at.len || memcmp(own.at, at.at, own.len) || !memmem(own.at, own.len, "://", 3))
 		return false;
 	redirect_upgrade(&first, &asked->redirects);
-	elsewhere = destination_from_url(&named, own, &why) != DESTINATION_OK ||
+	bool elsewhere = destination_from_url(&named, own, &why) != DESTINATION_OK ||
 	    !destination_same_origin(&named, &first);
 	destination_free(&named);
 	return elsewhere;
@@ -305,9 +300,8 @@ static bool fill_names_elsewhere(const struct fetch_request *asked, struct slice
 int fill_add_validators(struct fill *fill, struct fetch_request *asked)
 {
 	struct http_msg stored;
-	struct slice etag, modified, at;
+	struct slice at;
 	struct text t = { 0 };
-	bool elsewhere;
 
 	if (!fill->params.entry)
 		return 0;
@@ -319,15 +313,15 @@ int fill_add_validators(struct fill *fill, struct fetch_request *asked)
 	case FILL_HEAD_NO_MEMORY:
 		return -1;
 	}
-	etag = http_msg_get(&stored, H_ETAG);
-	modified = http_msg_get(&stored, H_LAST_MODIFIED);
+	struct slice etag = http_msg_get(&stored, H_ETAG);
+	struct slice modified = http_msg_get(&stored, H_LAST_MODIFIED);
 	if (etag.len)
 		text_printf(&t, "If-None-Match: %.*s\r\n", (int)etag.len, etag.at);
 	if (modified.len)
 		text_printf(&t, "If-Modified-Since: %.*s\r\n", (int)modified.len, modified.at);
 	at = head_text_get((struct slice){ fill->params.entry->head->bytes, fill->params.entry->head->len },
 	    "content-location");
-	elsewhere = fill_names_elsewhere(asked, at, http_msg_get(&stored, H_CONTENT_LOCATION));
+	bool elsewhere = fill_names_elsewhere(asked, at, http_msg_get(&stored, H_CONTENT_LOCATION));
 	http_msg_free(&stored);
 	if (!t.len || elsewhere) {
 		text_free(&t);

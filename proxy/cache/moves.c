@@ -121,12 +121,11 @@ static int64_t moves_age_s(const struct moves_entry *entry, const struct moves_c
 static bool is_of_variant(const struct moves_entry *entry, const struct moves_scope *scope)
 {
 	struct text key = { 0 };
-	bool same;
 
 	if (!entry->vary)
 		return true;
 	vary_key(&key, (struct slice){ entry->vary, strlen(entry->vary) }, scope->sent);
-	same = !key.failed && key.len == strlen(entry->variant) && !memcmp(key.bytes, entry->variant, key.len);
+	bool same = !key.failed && key.len == strlen(entry->variant) && !memcmp(key.bytes, entry->variant, key.len);
 	text_free(&key);
 	return same;
 }
@@ -186,7 +185,6 @@ static struct moves_entry *moves_make(const struct moves_scope *scope, const str
 {
 	struct text names = { 0 }, key = { 0 };
 	struct moves_entry *entry = NULL;
-	size_t bytes;
 	char *at;
 
 	if (learned->vary.at) {
@@ -195,7 +193,7 @@ static struct moves_entry *moves_make(const struct moves_scope *scope, const str
 	}
 	text_add(&names, "", 1);
 	text_add(&key, "", 1);
-	bytes = sizeof *entry + strlen(learned->url) + strlen(learned->to) + 2 + names.len + key.len;
+	size_t bytes = sizeof *entry + strlen(learned->url) + strlen(learned->to) + 2 + names.len + key.len;
 	if (!names.failed && !key.failed && bytes <= MOVES_ONE_MAX && (entry = calloc(1, bytes))) {
 		at = entry->text;
 		entry->bytes = bytes;
@@ -231,13 +229,13 @@ static void moves_inherit(struct moves_entry *entry, const struct moves_entry *f
 void moves_learn(struct moves *moves, const struct moves_scope *scope, const struct move_learned *move_learned,
     const struct moves_clock *now)
 {
-	struct moves_entry *entry = move_learned->valid_s ? moves_make(scope, move_learned) : NULL, *former;
+	struct moves_entry *entry = move_learned->valid_s ? moves_make(scope, move_learned) : NULL;
 	bool learned = false;
 
 	if (!entry && moves_is_idle(moves))
 		return;
 	pthread_mutex_lock(&moves->lock);
-	former = moves_entry_of(moves, scope, move_learned->url);
+	struct moves_entry *former = moves_entry_of(moves, scope, move_learned->url);
 	if (entry && moves_purges(moves) == move_learned->purges) {
 		entry->hash = hash_keyed(move_learned->url, strlen(move_learned->url));
 		entry->scope = scope->hash;

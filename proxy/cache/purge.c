@@ -40,11 +40,10 @@ int purge_run(const struct purge *purge, struct cache *cache, struct backoff *ba
     int64_t now, uint64_t steady_ms, struct purge_begun *begun)
 {
 	struct text url = { 0 };
-	bool failed;
 
 	if (to)
 		destination_url(&url, to);
-	failed = url.failed;
+	bool failed = url.failed;
 	if (!failed) {
 		begun->count = cache_purge(cache, purge->what, url.bytes ? url.bytes : "",
 		    purge->host ? url.len - (to->path_len - 1) : url.len, purge->soft, now, &begun->number);

@@ -75,10 +75,8 @@ static size_t add_newer(struct text *t, const struct http_msg *m, bool client)
 
 size_t stored_head_update(struct text *t, const struct http_msg *stored, const struct http_msg *newer, bool client)
 {
-	size_t fields;
-
 	text_printf(t, "HTTP/1.1 %u \r\n", stored->status);
-	fields = add_stored(t, stored, newer);
+	size_t fields = add_stored(t, stored, newer);
 	fields += add_newer(t, newer, client);
 	text_puts(t, "\r\n");
 	return fields;

@@ -162,16 +162,15 @@ static enum codec_result skip_step(struct codec_brotli *self, const uint8_t **in
 
 static enum codec_result run_kept(struct codec_brotli *self, uint8_t *out, size_t *room)
 {
-	const uint8_t *at;
-	size_t left, step;
+	size_t left;
 	enum codec_result r;
 
 	if (!self->decoder && !is_paid(self, self->window))
 		return CODEC_MORE;
 	if (!self->decoder && (r = start_again(self)) != CODEC_MORE)
 		return r;
-	at = self->kept + self->kept_at;
-	step = left = self->kept_len - self->kept_at < STEP_BYTES ? self->kept_len - self->kept_at : STEP_BYTES;
+	const uint8_t *at = self->kept + self->kept_at;
+	size_t step = left = self->kept_len - self->kept_at < STEP_BYTES ? self->kept_len - self->kept_at : STEP_BYTES;
 	r = self->skip ? skip_step(self, &at, &left) : brotli_decode(self, &at, &left, out, room);
 	self->kept_at += step - left;
 	if (self->decoder && !self->skip && self->kept_at == self->kept_len && is_paid(self, 2 * WINDOW_MAX)) {
@@ -196,10 +195,9 @@ static enum codec_result run_on(struct codec_brotli *self, const uint8_t **in, s
     size_t *room)
 {
 	size_t rest = *in_len > STEP_BYTES ? *in_len - STEP_BYTES : 0;
-	enum codec_result r;
 
 	*in_len -= rest;
-	r = brotli_decode(self, in, in_len, out, room);
+	enum codec_result r = brotli_decode(self, in, in_len, out, room);
 	*in_len += rest;
 	return r;
 }

@@ -56,14 +56,12 @@ static void zlib_close(void *state)
 static enum codec_result zlib_inflate(struct codec_zlib *self, const uint8_t **in, size_t *in_len, uint8_t *out,
     size_t cap, size_t *written)
 {
-	int r;
-
 	assert(*in_len <= UINT32_MAX && cap <= UINT32_MAX);
 	self->z.next_in = *in;
 	self->z.avail_in = (uInt)*in_len;
 	self->z.next_out = out;
 	self->z.avail_out = (uInt)cap;
-	r = inflate(&self->z, Z_NO_FLUSH);
+	int r = inflate(&self->z, Z_NO_FLUSH);
 	*in = self->z.next_in;
 	*in_len = self->z.avail_in;
 	*written = cap - self->z.avail_out;
@@ -86,7 +84,6 @@ static enum codec_result gzip_run(void *state, const uint8_t **in, size_t *in_le
     size_t *written)
 {
 	struct codec_zlib *self = state;
-	enum codec_result r;
 
 	*written = 0;
 	if (self->ended) {
@@ -97,7 +94,7 @@ static enum codec_result gzip_run(void *state, const uint8_t **in, size_t *in_le
 			return CODEC_BAD;
 		self->ended = false;
 	}
-	r = zlib_inflate(self, in, in_len, out, cap, written);
+	enum codec_result r = zlib_inflate(self, in, in_len, out, cap, written);
 	self->ended = r == CODEC_END;
 	self->padding = self->ended && *in_len && **in != 0x1f;
 	return self->ended && *in_len && !self->padding ? CODEC_MORE : r;
@@ -108,7 +105,7 @@ static enum codec_result deflate_run(void *state, const uint8_t **in, size_t *in
 {
 	struct codec_zlib *self = state;
 	const uint8_t *head = self->head;
-	size_t head_len = 2, n;
+	size_t head_len = 2;
 	enum codec_result r;
 
 	*written = 0;
@@ -133,7 +130,7 @@ static enum codec_result deflate_run(void *state, const uint8_t **in, size_t *in
 		out += *written;
 		cap -= *written;
 	}
-	n = *written;
+	size_t n = *written;
 	r = zlib_inflate(self, in, in_len, out, cap, written);
 	self->ended = r == CODEC_END;
 	*written += n;
@@ -178,14 +175,13 @@ static bool zlib_write(void *state, const uint8_t **in, size_t *in_len, enum gzi
 {
 	static const int modes[] = { [GZIP_MORE] = Z_NO_FLUSH, [GZIP_FLUSH] = Z_SYNC_FLUSH, [GZIP_FINISH] = Z_FINISH };
 	z_stream *z = state;
-	int r;
 
 	assert(*in_len <= UINT32_MAX && cap <= UINT32_MAX);
 	z->next_in = *in;
 	z->avail_in = (uInt)*in_len;
 	z->next_out = out;
 	z->avail_out = (uInt)cap;
-	r = deflate(z, modes[flush]);
+	int r = deflate(z, modes[flush]);
 	*in = z->next_in;
 	*in_len = z->avail_in;
 	*written = cap - z->avail_out;

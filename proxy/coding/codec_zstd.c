@@ -72,7 +72,6 @@ static enum codec_result zstd_run(void *state, const uint8_t **in, size_t *in_le
 	struct codec_zstd *self = state;
 	ZSTD_inBuffer from = { *in, *in_len, 0 };
 	ZSTD_outBuffer to = { out, cap, 0 };
-	size_t r;
 
 	*written = 0;
 	if (self->ended && (!*in_len || !is_magic(**in)))
@@ -80,7 +79,7 @@ static enum codec_result zstd_run(void *state, const uint8_t **in, size_t *in_le
 	if (!self->begun && *in_len && !is_magic(**in))
 		return CODEC_BAD;
 	self->begun |= *in_len;
-	r = ZSTD_decompressStream(self->context, &to, &from);
+	size_t r = ZSTD_decompressStream(self->context, &to, &from);
 	*in += from.pos;
 	*in_len -= from.pos;
 	*written = to.pos;

@@ -139,7 +139,6 @@ static int peel_look(struct gzip_peel *peel, const uint8_t *in, size_t len)
 {
 	enum content_coding_result r;
 	size_t n;
-	int rc;
 
 	do {
 		r = content_coding_run(peel->decode, &in, &len, peel->plain + peel->plain_len,
@@ -150,7 +149,7 @@ static int peel_look(struct gzip_peel *peel, const uint8_t *in, size_t len)
 		return r == DECODE_NO_MEMORY ? NORMALISE_NO_MEMORY : peel_pass(peel);
 	if (peel->plain_len < sizeof peel->plain)
 		return peel->raw_len > RAW_MOST ? peel_pass(peel) : 0;
-	rc = peel_decide(peel);
+	int rc = peel_decide(peel);
 	return rc == 0 && peel->state == PEEL_UNPACKS ? peel_unpack(peel, in, len) : rc;
 }
 

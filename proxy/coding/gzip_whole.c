@@ -28,12 +28,11 @@ static bool unpack_at_once(const uint8_t *gzip, size_t len, uint8_t *text, size_
 {
 	struct libdeflate_decompressor *tool = libdeflate_alloc_decompressor();
 	size_t used = 0;
-	bool good;
 
 	if (!tool)
 		return false;
 	/* without a place for the size, fewer bytes than `size` are an error, too */
-	good = libdeflate_gzip_decompress_ex(tool, gzip, len, text, size, &used, NULL) == LIBDEFLATE_SUCCESS &&
+	bool good = libdeflate_gzip_decompress_ex(tool, gzip, len, text, size, &used, NULL) == LIBDEFLATE_SUCCESS &&
 	    used == len;
 	libdeflate_free_decompressor(tool);
 	return good;

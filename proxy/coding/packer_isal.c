@@ -39,7 +39,6 @@ static bool isal_write(void *state, const uint8_t **in, size_t *in_len, enum gzi
 {
 	static const uint16_t modes[] = { [GZIP_MORE] = NO_FLUSH, [GZIP_FLUSH] = SYNC_FLUSH, [GZIP_FINISH] = NO_FLUSH };
 	struct isal_state *self = state;
-	int r;
 
 	assert(*in_len <= UINT32_MAX && cap <= UINT32_MAX);
 	self->z.next_in = (uint8_t *)(uintptr_t)*in;      /* which is not written to */
@@ -48,7 +47,7 @@ static bool isal_write(void *state, const uint8_t **in, size_t *in_len, enum gzi
 	self->z.avail_out = (uint32_t)cap;
 	self->z.flush = modes[flush];
 	self->z.end_of_stream = flush == GZIP_FINISH;
-	r = isal_deflate(&self->z);
+	int r = isal_deflate(&self->z);
 	assert(r == COMP_OK);
 	(void)r;
 	*in = self->z.next_in;

@@ -48,14 +48,13 @@ struct audience *audience_new(const char *vary, struct slice sent, const struct 
 bool audience_admits(const struct audience *audience, struct slice sent)
 {
 	struct text values = { 0 };
-	bool same;
 
 	if (audience->own || !audience->vary)
 		return !audience->own;
 	if (!sent.at)
 		return false;
 	vary_key(&values, (struct slice){ audience->vary, strlen(audience->vary) }, sent);
-	same = !values.failed && values.len == audience->values_len &&
+	bool same = !values.failed && values.len == audience->values_len &&
 	    !memcmp(values.bytes, audience->values, values.len);
 	text_free(&values);
 	return same;

@@ -301,12 +301,11 @@ void object_expel_slow(struct object *o)
 bool object_full(struct object *o)
 {
 	size_t share = bodies_share(o->making->transit_bytes);
-	bool full;
 
 	if (object_is_retained(o))
 		return false;
 	object_lock(o);
-	full = o->length - object_slowest(o) >= share;
+	bool full = o->length - object_slowest(o) >= share;
 	if (full)
 		o->making->allowance = share;
 	o->making->writer_waits |= full;
@@ -327,10 +326,9 @@ void object_done(struct object *o)
 int object_interim(struct object *o, const char *bytes, size_t len)
 {
 	char *all = NULL;
-	bool fits;
 
 	object_lock(o);
-	fits = len <= OBJECT_INTERIM_MAX - o->making->interim_len;
+	bool fits = len <= OBJECT_INTERIM_MAX - o->making->interim_len;
 	if (fits && (all = realloc(o->making->interim, o->making->interim_len + len))) {
 		memcpy(all + o->making->interim_len, bytes, len);
 		o->making->interim = all;
@@ -383,12 +381,12 @@ void object_set_verdict(struct object *o, const struct verdict *v, bool revised)
 
 bool object_verdict(struct object *o, struct verdict *v)
 {
-	bool decided, settled = object_is_settled(o);
+	bool settled = object_is_settled(o);
 
 	if (!settled)
 		object_lock(o);
 	*v = o->report->verdict;
-	decided = o->report->decided;
+	bool decided = o->report->decided;
 	if (!settled)
 		object_unlock(o);
 	return decided;

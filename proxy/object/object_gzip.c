@@ -14,10 +14,8 @@ static pthread_mutex_t *lock_of(const struct object *o)
 
 enum object_gzip object_gzip(struct object *o, struct object **form)
 {
-	enum object_gzip state;
-
 	pthread_mutex_lock(lock_of(o));
-	state = (enum object_gzip)o->gzip_state;
+	enum object_gzip state = (enum object_gzip)o->gzip_state;
 	*form = o->gzip ? object_ref(o->gzip) : NULL;
 	pthread_mutex_unlock(lock_of(o));
 	return state;

@@ -40,13 +40,11 @@ void object_attach(struct object *o, struct object_reader *r)
 
 void object_settle(struct object *o)
 {
-	uint64_t slowest;
-
 	/* The writer of a kept object waits for no reader, and once the object is done its readers move on without the
 	 * lock. */
 	if (object_is_retained(o))
 		return;
-	slowest = object_slowest(o);
+	uint64_t slowest = object_slowest(o);
 	if (!LIST_EMPTY(&o->making->readers))
 		object_free_before(o, object_needed(o));
 	if (o->making->writer_waits && o->length - slowest <= o->making->allowance / 2) {
@@ -160,12 +158,11 @@ bool object_is_cut(const struct object_reader *r)
 int object_peek(struct object_reader *r, struct iovec *iov, int n, size_t max, size_t *bytes)
 {
 	struct object *o = r->object;
-	int count;
 
 	if (object_is_settled(o))
 		return object_gather(r, iov, n, max, false, bytes);
 	object_lock(o);
-	count = object_gather(r, iov, n, max, false, bytes);
+	int count = object_gather(r, iov, n, max, false, bytes);
 	object_unlock(o);
 	return count;
 }
@@ -204,13 +201,12 @@ void object_consume(struct object_reader *r, size_t bytes)
 size_t object_take_interim(struct object_reader *r, size_t *at, char buf[OBJECT_INTERIM_MAX])
 {
 	struct object *o = r->object;
-	size_t n;
 
 	if (!r->listed)                /* none were left when the reader came */
 		return 0;
 	object_lock(o);
 	assert(*at <= o->making->interim_len);
-	n = o->making->interim_len - *at;
+	size_t n = o->making->interim_len - *at;
 	if (n)
 		memcpy(buf, o->making->interim + *at, n);
 	*at += n;

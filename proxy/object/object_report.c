@@ -82,22 +82,22 @@ static struct shared_report *shared_new(const struct object_report *plain)
 const struct object_report *report_share(const struct object_report *report, size_t *made)
 {
 	struct object_report plain;
-	struct shared_report **at, *s, *gone = NULL;
+	struct shared_report *shared, *gone = NULL;
 
 	*made = 0;
 	copy_report(&plain, report);
-	at = &known.at[hash_keyed(&plain, sizeof plain) % REPORTS];
+	struct shared_report **at = &known.at[hash_keyed(&plain, sizeof plain) % REPORTS];
 	pthread_mutex_lock(&known.lock);
-	if ((s = *at) && !memcmp(&s->report, &plain, sizeof plain)) {
-		atomic_fetch_add_explicit(&s->refs, 1, memory_order_relaxed);
-	} else if ((s = shared_new(&plain))) {
-		*made = heap_bytes(s);
+	if ((shared = *at) && !memcmp(&shared->report, &plain, sizeof plain)) {
+		atomic_fetch_add_explicit(&shared->refs, 1, memory_order_relaxed);
+	} else if ((shared = shared_new(&plain))) {
+		*made = heap_bytes(shared);
 		gone = *at;
-		*at = s;
+		*at = shared;
 	}
 	pthread_mutex_unlock(&known.lock);
 	shared_unref(gone);
-	return s ? &s->report : NULL;
+	return shared ? &shared->report : NULL;
 }
 
 void report_unshare(const struct object_report *report)

@@ -8,13 +8,12 @@ static bool same_piece(struct object_reader *a, struct object_reader *b, size_t 
 {
 	struct iovec one, other;
 	size_t bytes, rest;
-	bool same;
 
 	*len = 0;
 	if (object_peek(a, &one, 1, SIZE_MAX, &bytes) == 0 || object_peek(b, &other, 1, bytes, &rest) == 0)
 		return true;
 	*len = rest < bytes ? rest : bytes;
-	same = memcmp(one.iov_base, other.iov_base, *len) == 0;
+	bool same = memcmp(one.iov_base, other.iov_base, *len) == 0;
 	object_consume(a, *len);
 	object_consume(b, *len);
 	return same;

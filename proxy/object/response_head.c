@@ -208,7 +208,6 @@ struct object_head *response_head_build(const struct http_msg *m, enum response_
 	struct object_head *out = object_head_new();
 	struct text t = { 0 };
 	struct slice type = http_msg_get(m, H_CONTENT_TYPE), date = http_msg_get(m, H_DATE);
-	size_t before;
 	bool about_ours = m->status == 304 && settings->etag_ours;
 
 	add_status_line(&t, m->status);
@@ -241,7 +240,7 @@ struct object_head *response_head_build(const struct http_msg *m, enum response_
 	if ((settings->varies || (settings->gzip && (about_ours || body == RESPONSE_NORMALISED))) &&
 	    !vary_covers_coding(m))
 		response_head_add_field(&t, "Vary", "Accept-Encoding");
-	before = t.len;
+	size_t before = t.len;
 	add_etag(&t, http_msg_get(m, H_ETAG), m->status, body, settings);
 	if (out) {
 		out->gzip = body == RESPONSE_NORMALISED && settings->gzip;

@@ -87,10 +87,9 @@ bool sender_begin_response(struct sender *s, const struct object_head *head, int
     const struct sender_client *client)
 {
 	bool keep = client->keep;
-	struct text t;
 
 	sender_reset(s, head->bytes, head->len);
-	t = frame_room(s);
+	struct text t = frame_room(s);
 	sender_begin_gzip(s, &t, head, content_length, client);
 	if (content_length >= 0 && !s->gzip)
 		s->framing = FRAME_LENGTH;
@@ -123,10 +122,8 @@ bool sender_begin_response(struct sender *s, const struct object_head *head, int
 
 void sender_begin_request(struct sender *s, char *head, size_t head_len, bool has_body, int64_t content_length)
 {
-	struct text t;
-
 	sender_reset(s, head, head_len);
-	t = frame_room(s);
+	struct text t = frame_room(s);
 	if (has_body && content_length >= 0) {
 		s->framing = FRAME_LENGTH;
 		s->left = (uint64_t)content_length;

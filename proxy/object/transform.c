@@ -106,7 +106,6 @@ static int transform_on_decided(void *arg, const struct verdict *v)
 {
 	struct transform *tr = arg;
 	struct verdict coded;
-	bool unpacks;
 
 	tr->options.head.keeps_type = v->keeps_type;
 	if (pass_waits(tr, v))
@@ -121,7 +120,7 @@ static int transform_on_decided(void *arg, const struct verdict *v)
 		transform_set_verdict(tr, v, false);
 		return transform_fail(tr, FAILURE_ENCODING, verdict_error_name(v->error));
 	}
-	unpacks = tr->coding == CODING_KNOWN || tr->peeled;
+	bool unpacks = tr->coding == CODING_KNOWN || tr->peeled;
 	return transform_head(tr, v, unpacks && !tr->keeps_raw ? RESPONSE_DECODED : RESPONSE_RAW);
 }
 
@@ -373,8 +372,6 @@ enum transform_result transform_finish(struct transform *tr)
 
 enum transform_result transform_feed_whole(struct transform *tr, const uint8_t *in, size_t len)
 {
-	int r;
-
 	if (tr->input == INPUT_PEELED) {
 		if (container_is_gzip(in, len))
 			return TRANSFORM_UNFED;
@@ -384,7 +381,7 @@ enum transform_result transform_feed_whole(struct transform *tr, const uint8_t *
 	if (tr->input != INPUT_ORDINARY || tr->decision != DECISION_OPEN || tr->decode ||
 	    len > tr->options.encoding.sniff_bytes)
 		return TRANSFORM_UNFED;
-	r = normaliser_feed_last(tr->normaliser, in, len);
+	int r = normaliser_feed_last(tr->normaliser, in, len);
 	if (!r)
 		transform_count(tr);
 	return transform_end(tr, r);

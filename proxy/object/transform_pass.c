@@ -75,13 +75,11 @@ static bool pass_unpack(struct transform *tr)
 /* The body is whole: which way it goes. -1: the transform has failed. */
 static int pass_choose(struct transform *tr)
 {
-	bool packs;
-
 	if (!pass_unpack(tr)) {
 		transform_set(tr, INPUT_REPLAYED, tr->decision);
 		return transform_open_ordinary(tr);
 	}
-	packs = tr->pass.plain_len >= tr->options.gzip_min;
+	bool packs = tr->pass.plain_len >= tr->options.gzip_min;
 	transform_set(tr, packs ? INPUT_COMPARED : INPUT_READ, tr->decision);
 	return transform_open_normaliser(tr);
 }

@@ -51,11 +51,10 @@ void backoff_exit(struct backoff *b)
 
 static struct backoff_entry *backoff_host_entry(struct backoff *b, const struct backoff_request *asked, bool make)
 {
-	struct backoff_entry *entry;
 	struct backoff_host h;
 
 	backoff_host_of(&h, asked->url);
-	entry = backoff_table_find(&b->hosts, h.name, asked->parent);
+	struct backoff_entry *entry = backoff_table_find(&b->hosts, h.name, asked->parent);
 	return entry || !make ? entry : backoff_table_add(&b->hosts, h.name, asked->parent, h.bare);
 }
 
@@ -223,29 +222,24 @@ static enum backoff_answer backoff_judge(const struct backoff_pair *pair, const 
 enum backoff_answer backoff_waits(struct backoff *b, const struct backoff_request *asked,
     const struct backoff_terms *terms, uint64_t now_ms, struct failure *failure)
 {
-	struct backoff_pair pair;
-	enum backoff_answer answer;
 	uint64_t soon_ms;
 
 	if (backoff_is_idle(b))
 		return BACKOFF_GO;
 	backoff_enter(b);
-	pair = backoff_pair_of(b, asked, terms, false);
-	answer = backoff_judge(&pair, asked, terms, now_ms, &soon_ms, failure);
+	struct backoff_pair pair = backoff_pair_of(b, asked, terms, false);
+	enum backoff_answer answer = backoff_judge(&pair, asked, terms, now_ms, &soon_ms, failure);
 	backoff_exit(b);
 	return answer;
 }
 
 bool backoff_asks_plainly(struct backoff *b, const struct backoff_request *asked, const struct backoff_terms *terms)
 {
-	struct backoff_pair pair;
-	bool plain;
-
 	if (!terms->pauses || backoff_is_idle(b))
 		return false;
 	backoff_enter(b);
-	pair = backoff_pair_of(b, asked, terms, false);
-	plain = (backoff_keeps(asked, pair.host) && pair.host->plain) ||
+	struct backoff_pair pair = backoff_pair_of(b, asked, terms, false);
+	bool plain = (backoff_keeps(asked, pair.host) && pair.host->plain) ||
 	    (backoff_keeps(asked, pair.url) && pair.url->plain);
 	backoff_exit(b);
 	return plain;
@@ -333,14 +327,11 @@ static bool backoff_begin(struct backoff_entry *entry, const struct backoff_requ
 bool backoff_pause(struct backoff *b, enum backoff_of what, const struct backoff_request *asked,
     const struct backoff_terms *terms, uint64_t now_ms, struct backoff_cause cause, uint32_t seconds)
 {
-	struct backoff_entry *url, *host, *e;
-	bool begins;
-
 	backoff_enter(b);
-	url = what == BACKOFF_OF_HOST ? NULL : backoff_url_entry(b, asked, terms, true);
-	host = what == BACKOFF_OF_URL ? NULL : backoff_host_entry(b, asked, true);
-	e = what == BACKOFF_OF_HOST ? host : url;
-	begins = e && backoff_begin(e, asked, now_ms, cause, seconds);
+	struct backoff_entry *url = what == BACKOFF_OF_HOST ? NULL : backoff_url_entry(b, asked, terms, true);
+	struct backoff_entry *host = what == BACKOFF_OF_URL ? NULL : backoff_host_entry(b, asked, true);
+	struct backoff_entry *entry = what == BACKOFF_OF_HOST ? host : url;
+	bool begins = entry && backoff_begin(entry, asked, now_ms, cause, seconds);
 	if (host && url) {
 		uint64_t said = hash_keyed(asked->url.at, asked->url.len);
 

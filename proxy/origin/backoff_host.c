@@ -10,13 +10,13 @@
 /* An IPv6 address is written as inet_ntop() writes it, and a name without the dot of the root. */
 void backoff_host_of(struct backoff_host *host, struct slice url)
 {
-	size_t scheme = url.len > 5 && url.at[4] == 's' ? 8 : 7, from = scheme, end = from, to;
+	size_t scheme = url.len > 5 && url.at[4] == 's' ? 8 : 7, from = scheme, end = from;
 	char *at = host->text;
 	struct ip ip;
 
 	while (end < url.len && url.at[end] != '/')
 		end++;
-	to = from;
+	size_t to = from;
 	if (from < end && url.at[from] == '[') {
 		while (to < end && url.at[to] != ']')
 			to++;

@@ -155,11 +155,10 @@ static size_t backoff_resume_one(struct backoff *b, enum backoff_scope scope, st
 size_t backoff_resume(struct backoff *b, enum backoff_scope scope, struct slice url, uint64_t now_ms)
 {
 	struct text secure = { 0 };
-	size_t n;
 
 	if (backoff_is_idle(b))
 		return 0;
-	n = backoff_resume_one(b, scope, url, now_ms);
+	size_t n = backoff_resume_one(b, scope, url, now_ms);
 	if (scope == BACKOFF_ALL || url.at[4] != ':')
 		return n;
 	text_puts(&secure, "https");

@@ -157,13 +157,11 @@ static void fetch_end_body(struct fetch *f, struct slice piece, size_t left)
 /* Feeds body bytes to the parser. */
 bool fetch_parse_body(struct fetch *f, const char *data, size_t len)
 {
-	enum http_parse_result r;
-	struct slice piece;
 	size_t used;
 
 	f->piece = (struct slice){ NULL, 0 };
-	r = http_parse(f->parser, data, len, &used);
-	piece = f->piece;
+	enum http_parse_result r = http_parse(f->parser, data, len, &used);
+	struct slice piece = f->piece;
 	if (r == PARSE_MORE)
 		return !piece.len || fetch_pass(f, piece);
 	if (r == PARSE_DONE)

@@ -116,11 +116,10 @@ void fetch_tell_head(struct fetch *f)
 {
 	int status = f->msg.status;
 	bool limits = status == 429 || status == 503;
-	uint32_t seconds;
 
 	if (!fetch_tells(f))
 		return;
-	seconds = limits ? pause_fields_wait_s(&f->msg, loop_wall_ms(fetch_loop(f)) / 1000) : 0;
+	uint32_t seconds = limits ? pause_fields_wait_s(&f->msg, loop_wall_ms(fetch_loop(f)) / 1000) : 0;
 	if (status == 429) {
 		backoff_learn(f->pool->backoff, &f->asked, &f->request.terms, loop_now_ms(fetch_loop(f)),
 		    pause_fields_space_ms(&f->msg));

@@ -92,10 +92,9 @@ static int fetch_known(struct fetch *f, struct text *to)
 static enum redirect_step fetch_take_known(struct fetch *f, int status, struct slice to)
 {
 	struct failure refused = { .error = FAILURE_NONE };
-	enum redirect_step step;
 
 	f->trail.anew = false;
-	step = redirect_next(&f->trail, &f->request.redirects, status, to, &f->request.to, &refused);
+	enum redirect_step step = redirect_next(&f->trail, &f->request.redirects, status, to, &f->request.to, &refused);
 	if (step != REDIRECT_FOLLOW && f->trail.n == 1)
 		redirect_trail_free(&f->trail);
 	return step;

@@ -21,11 +21,10 @@ bool fetch_send(struct fetch *f)
 		[SENDER_WAIT] = SENDING_OPEN, [SENDER_PAUSED] = SENDING_OPEN, [SENDER_CUT] = SENDING_OPEN,
 	};
 	uint64_t before = f->sender.bytes;
-	enum sender_result r;
 
 	if (f->sending == SENDING_DONE)
 		return true;
-	r = sender_write(&f->sender, f->conn, &f->body);
+	enum sender_result r = sender_write(&f->sender, f->conn, &f->body);
 	fetch_set_sending(f, sendings[r]);
 	if (r == SENDER_PAUSED)
 		fetch_defer(f, NOTE_MORE);

@@ -332,12 +332,11 @@ struct lease *pool_lease(struct pool *pool, const struct dial_target *target, co
 void lease_end(struct lease **lp, struct conn **cp, bool keep)
 {
 	struct lease *lease = *lp;
-	struct pool_origin *origin;
 
 	*lp = NULL;
 	if (!lease)
 		return;
-	origin = lease->at;
+	struct pool_origin *origin = lease->at;
 	if (lease->phase == LEASE_WAITING)
 		TAILQ_REMOVE(&origin->waiting, lease, link);
 	else if (lease->phase != LEASE_LATE)

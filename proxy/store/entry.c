@@ -250,7 +250,6 @@ struct entry *entry_expired(struct entry *e, int64_t now)
 	struct freshness freshness = e->freshness;
 	struct entry_parts parts = { .freshness = &freshness, .generation = e->generation, .since = e->since,
 		.part = e->part, .upstream_len = e->upstream_len };
-	struct entry *expired;
 
 	if (!e->object)
 		return entry_ref(e);
@@ -261,7 +260,7 @@ struct entry *entry_expired(struct entry *e, int64_t now)
 		memcpy(parts.upstream, e->upstream, e->upstream_len);
 	parts.object = object_ref(e->object);
 	parts.head = object_head_ref(e->head);
-	expired = entry_new(e->key, e->key_len, &parts);
+	struct entry *expired = entry_new(e->key, e->key_len, &parts);
 	if (expired)
 		atomic_init(&expired->noted, atomic_load_explicit(&e->noted, memory_order_relaxed));
 	return expired;

@@ -293,13 +293,12 @@ static int unpack_row(struct unpacker *unpacker, const char *(*name)(int), int r
 static const char *unpack_label(struct unpacker *unpacker)
 {
 	struct slice word = unpack_text(unpacker);
-	const struct charset_label *label;
 
 	if (!word.at)
 		return NULL;
 	if (!word.len)
 		return "";
-	label = charset_lookup(word.at, word.len);
+	const struct charset_label *label = charset_lookup(word.at, word.len);
 	if (label && slice_equals(word, label->text))
 		return label->text;
 	unpacker->odd = true;
@@ -365,7 +364,6 @@ static void unpack_freshness(struct unpacker *unpacker, struct freshness *freshn
 static struct object_head *unpack_head(struct unpacker *unpacker)
 {
 	struct object_head *head = object_head_new();
-	struct slice text;
 
 	if (!head) {
 		unpacker->odd = true;
@@ -375,7 +373,7 @@ static struct object_head *unpack_head(struct unpacker *unpacker)
 	head->content_length = (int64_t)unpack_u64(unpacker);
 	head->no_body = unpack_bool(unpacker);
 	head->gzip = unpack_bool(unpacker);
-	text = unpack_text(unpacker);
+	struct slice text = unpack_text(unpacker);
 	unpacker->odd |= head->status < 200 || head->status > 999 || head->content_length < -1 ||
 	    !head_text_valid(text, head->status) || ((head->status == 204 || head->status == 304) && !head->no_body);
 	head->bytes = unpack_copy(unpacker, text);
@@ -410,10 +408,9 @@ static struct object *unpack_object(struct unpacker *unpacker, struct object_hea
 static void unpack_response(struct unpacker *unpacker, struct entry_parts *parts)
 {
 	struct object_report report = { 0 };
-	struct slice upstream;
 
 	parts->head = unpack_head(unpacker);
-	upstream = unpack_text(unpacker);
+	struct slice upstream = unpack_text(unpacker);
 	parts->upstream = unpack_copy(unpacker, upstream);
 	parts->upstream_len = upstream.len;
 	unpack_report(unpacker, &report);
@@ -449,15 +446,13 @@ struct entry *entry_unpack(const char *bytes, size_t len)
 	struct unpacker u = { .at = bytes, .left = len - CHECKSUM_BYTES };
 	struct entry_parts parts = { 0 };
 	struct freshness freshness;
-	struct slice key;
-	uint32_t format, kind;
 
 	if (len < sizeof magic + CHECKSUM_BYTES || !packed_is_whole(bytes, len))
 		return NULL;
 	unpack_bytes(&u, sizeof magic);
-	format = unpack_u32(&u);
-	kind = unpack_u32(&u);
-	key = unpack_text(&u);
+	uint32_t format = unpack_u32(&u);
+	uint32_t kind = unpack_u32(&u);
+	struct slice key = unpack_text(&u);
 	parts.generation = unpack_u64(&u);
 	parts.since = unpack_u64(&u);
 	if (format != ENTRY_FORMAT || !key.at)

@@ -120,10 +120,9 @@ static void lmdb_answer(struct store_lmdb *lmdb, struct store_op *op)
 {
 	struct entry *e = NULL;
 	int64_t stale;
-	enum pending_answer answer;
 
 	pthread_mutex_lock(&lmdb->writer->lock);
-	answer = pending_get(&lmdb->pending, op->key, op->len, &e, &stale);
+	enum pending_answer answer = pending_get(&lmdb->pending, op->key, op->len, &e, &stale);
 	pthread_mutex_unlock(&lmdb->writer->lock);
 	if (answer == PENDING_UNKNOWN)
 		e = lmdb_stale(lmdb_look_up(lmdb, op), stale);
@@ -369,11 +368,9 @@ static const struct store_ops lmdb_ops = {
 /* 0: the file is open, or may be later. */
 static int lmdb_start(struct store_lmdb *lmdb, const char *path, size_t map_bytes)
 {
-	int rc;
-
 	if (!(lmdb->writer = lmdb_writer_new(path, map_bytes)))
 		return ENOMEM;
-	rc = lmdb_writer_opened(lmdb->writer, START_WAIT_MS);
+	int rc = lmdb_writer_opened(lmdb->writer, START_WAIT_MS);
 	if (rc == OPEN_PENDING)
 		log_warn("lmdb store: %s: still being opened after %d s; not waited for", path,
 		    START_WAIT_MS / 1000);

@@ -216,10 +216,10 @@ static int batch_trouble(const struct lmdb_writer *writer, int rc, int first)
 
 int lmdb_batch_run(struct lmdb_writer *writer)
 {
-	int rc, first;
+	int rc;
 
 	writer->refused = false;
-	first = rc = batch_try(writer);
+	int first = rc = batch_try(writer);
 	if (rc && !lmdb_is_damaged(rc) && rc != MDB_PANIC && !writer->lossy) {
 		writer->lossy = true;
 		rc = batch_try(writer);

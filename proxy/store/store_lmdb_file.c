@@ -86,14 +86,13 @@ static int file_fill(struct lmdb_file *file)
 	MDB_envinfo info;
 	MDB_stat stat;
 	struct stat there;
-	off_t needed;
 	int fd, rc;
 
 	if ((rc = mdb_env_info(file->env, &info)) || (rc = mdb_env_stat(file->env, &stat)) ||
 	    (rc = mdb_env_get_fd(file->env, &fd)))
 		return rc;
 	file->page_bytes = stat.ms_psize;
-	needed = (off_t)((info.me_last_pgno + 1) * stat.ms_psize);
+	off_t needed = (off_t)((info.me_last_pgno + 1) * stat.ms_psize);
 	return fstat(fd, &there) || (file->alone && there.st_size < needed && ftruncate(fd, needed)) ? errno : 0;
 }
 
@@ -211,7 +210,6 @@ static int file_open_env(struct lmdb_file *file)
 static bool file_close_env(struct lmdb_file *file)
 {
 	MDB_env *env = file->env;
-	bool synced;
 
 	if (!env)
 		return false;
@@ -222,7 +220,7 @@ static bool file_close_env(struct lmdb_file *file)
 	if (file->read)
 		mdb_txn_abort(file->read);
 	file->read = NULL;
-	synced = !mdb_env_sync(env, 1);
+	bool synced = !mdb_env_sync(env, 1);
 	mdb_env_close(env);
 	return synced;
 }

@@ -85,7 +85,7 @@ static int marks_add_row(struct lmdb_file *file, MDB_txn *txn, MDB_cursor *curso
     const char *url, size_t len)
 {
 	char key[sizeof(uint64_t)], value[MARK_HEAD_BYTES + LMDB_MARK_URL];
-	uint64_t number = now_us(), big;
+	uint64_t number = now_us();
 	MDB_val k, v;
 	int rc = mdb_cursor_get(cursor, &k, &v, MDB_LAST);
 
@@ -93,7 +93,7 @@ static int marks_add_row(struct lmdb_file *file, MDB_txn *txn, MDB_cursor *curso
 		return rc;
 	if (!rc && mark_number(&k) >= number)
 		number = mark_number(&k) + 1;
-	big = htobe64(number);
+	uint64_t big = htobe64(number);
 	memcpy(key, &big, sizeof key);
 	head_write(value, head);
 	memcpy(value + MARK_HEAD_BYTES, url, len);

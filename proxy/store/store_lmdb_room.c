@@ -87,13 +87,13 @@ static bool limit_may_fall(struct lmdb_file *file, MDB_txn *txn, const struct li
 /* Reads the limit, in a write transaction, and raises or lowers it. */
 static int limit_settle(struct lmdb_file *file, MDB_txn *txn)
 {
-	bool shared = is_shared(file), falls;
+	bool shared = is_shared(file);
 	struct limit was, is;
 	int rc = limit_get(file, txn, &was);
 
 	if (rc)
 		return rc;
-	falls = limit_may_fall(file, txn, &was, shared);
+	bool falls = limit_may_fall(file, txn, &was, shared);
 	is.bytes = file->option_bytes < was.bytes && !falls ? was.bytes : file->option_bytes;
 	is.shared = (was.shared && is.bytes >= was.bytes) || (shared && was.bytes && was.bytes != file->option_bytes);
 	file->limit_bytes = is.bytes;
@@ -128,13 +128,12 @@ static size_t file_most(struct lmdb_file *file, size_t end)
 int lmdb_remap(struct lmdb_file *file)
 {
 	MDB_envinfo info;
-	size_t end, wanted;
 	int rc = mdb_env_info(file->env, &info);
 
 	if (rc)
 		return rc;
-	end = file_end(file, &info);
-	wanted = file->full ? end + file->spare_pages * file->page_bytes : file_most(file, end);
+	size_t end = file_end(file, &info);
+	size_t wanted = file->full ? end + file->spare_pages * file->page_bytes : file_most(file, end);
 	if (wanted < end)
 		wanted = end;
 	if (wanted == info.me_mapsize)
@@ -184,21 +183,20 @@ static int take_room(int fd, size_t at, size_t bytes)
 void lmdb_reserve(struct lmdb_file *file, size_t needs)
 {
 	MDB_envinfo info;
-	size_t end, wanted, most;
 	int fd;
 
 	file->full = 0;
 	file->spare_pages = 0;
 	if (mdb_env_info(file->env, &info) || mdb_env_get_fd(file->env, &fd))
 		return;
-	end = file_end(file, &info);
-	most = file_most(file, end);
+	size_t end = file_end(file, &info);
+	size_t most = file_most(file, end);
 	if (end >= most)
 		return;
 	file->spare_pages = SLACK_PAGES + info.me_last_pgno / SLACK_SHARE;
 	if (file->spare_pages > (most - end) / file->page_bytes)
 		file->spare_pages = (most - end) / file->page_bytes;
-	wanted = file->spare_pages * file->page_bytes + needs;
+	size_t wanted = file->spare_pages * file->page_bytes + needs;
 	file->full = take_room(fd, end, wanted < most - end ? wanted : most - end);
 	while (file->full && file->spare_pages && take_room(fd, end, file->spare_pages * file->page_bytes))
 		file->spare_pages /= 2;

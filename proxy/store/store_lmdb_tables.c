@@ -20,14 +20,12 @@ struct lmdb_order { int64_t stale; struct lmdb_key key; };
 
 static void key_make(struct lmdb_key *cut, const char *key, size_t len)
 {
-	uint64_t hash;
-
 	cut->len = len;
 	if (len <= KEY_CUT) {
 		memcpy(cut->bytes, key, len);
 		return;
 	}
-	hash = htole64(hash_xx64(key, len));
+	uint64_t hash = htole64(hash_xx64(key, len));
 	memcpy(cut->bytes, key, KEY_CUT);
 	memcpy(cut->bytes + KEY_CUT, &hash, sizeof hash);
 	cut->len = KEY_MAX_BYTES;
@@ -90,10 +88,9 @@ static int order_delete(struct lmdb_file *file, MDB_txn *txn, uint64_t number)
 {
 	char key[sizeof number];
 	MDB_val k = { sizeof key, key };
-	int rc;
 
 	number_write(key, number);
-	rc = mdb_del(txn, file->order, &k, NULL);
+	int rc = mdb_del(txn, file->order, &k, NULL);
 	return rc == MDB_NOTFOUND ? 0 : rc;
 }
 
@@ -158,7 +155,6 @@ static struct entry *lmdb_read(struct lmdb_file *file, MDB_txn *txn, const MDB_v
 	char number[sizeof(uint64_t)];
 	MDB_val k = { sizeof number, number }, found;
 	struct lmdb_order o;
-	struct entry *e;
 
 	if (v->mv_size < sizeof number)
 		return NULL;
@@ -166,7 +162,7 @@ static struct entry *lmdb_read(struct lmdb_file *file, MDB_txn *txn, const MDB_v
 	if (mdb_get(txn, file->order, &k, &found) || !order_read(&o, &found) || o.key.len != cut->len ||
 	    memcmp(o.key.bytes, cut->bytes, cut->len))
 		return NULL;
-	e = entry_unpack((const char *)v->mv_data + sizeof number, v->mv_size - sizeof number);
+	struct entry *e = entry_unpack((const char *)v->mv_data + sizeof number, v->mv_size - sizeof number);
 	if (e && (e->key_len != len || memcmp(e->key, key, len)))
 		entry_unref(&e);
 	return lmdb_stale(e, o.stale);
@@ -176,12 +172,11 @@ int lmdb_get(struct lmdb_file *file, MDB_txn *txn, const char *key, size_t len, 
 {
 	struct lmdb_key cut;
 	MDB_val k, v;
-	int rc;
 
 	*entry = NULL;
 	key_make(&cut, key, len);
 	k = key_val(&cut);
-	rc = len ? mdb_get(txn, file->entries, &k, &v) : MDB_NOTFOUND;
+	int rc = len ? mdb_get(txn, file->entries, &k, &v) : MDB_NOTFOUND;
 	if (!rc)
 		*damaged = !(*entry = lmdb_read(file, txn, &v, &cut, key, len));
 	return rc == MDB_NOTFOUND ? 0 : rc;
@@ -204,11 +199,9 @@ int lmdb_wipe(struct lmdb_file *file, MDB_txn *txn)
 
 static bool purge_matches(const struct store_op *op, const MDB_val *v)
 {
-	struct slice key;
-
 	if (v->mv_size < sizeof(uint64_t))
 		return true;
-	key = entry_packed_key((const char *)v->mv_data + sizeof(uint64_t), v->mv_size - sizeof(uint64_t));
+	struct slice key = entry_packed_key((const char *)v->mv_data + sizeof(uint64_t), v->mv_size - sizeof(uint64_t));
 	return key.at && store_purges(op->what, op->key, op->len, key.at, key.len);
 }
 
@@ -217,7 +210,6 @@ static int purge_one(struct lmdb_file *file, MDB_txn *txn, MDB_cursor *cursor, c
 {
 	uint64_t number = v->mv_size < sizeof number ? 0 : number_read(v->mv_data);
 	struct lmdb_order o;
-	int rc;
 
 	if (op->soft && number) {
 		o.stale = order_stale(file, txn, number);
@@ -225,7 +217,7 @@ static int purge_one(struct lmdb_file *file, MDB_txn *txn, MDB_cursor *cursor, c
 		memcpy(o.key.bytes, k->mv_data, o.key.len = k->mv_size);
 		return order_write(file, txn, number, &o);
 	}
-	rc = order_delete(file, txn, number);
+	int rc = order_delete(file, txn, number);
 	return rc ? rc : mdb_cursor_del(cursor, 0);
 }
 

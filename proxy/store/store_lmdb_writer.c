@@ -55,13 +55,12 @@ struct lmdb_writer *lmdb_writer_new(const char *path, size_t map_bytes)
 int lmdb_writer_opened(struct lmdb_writer *writer, int64_t wait_ms)
 {
 	struct timespec until = clock_due(wait_ms);
-	int rc;
 
 	pthread_mutex_lock(&writer->lock);
 	while (writer->open_rc == OPEN_PENDING &&
 	    pthread_cond_timedwait(&writer->opened, &writer->lock, &until) != ETIMEDOUT)
 		;
-	rc = writer->open_rc;
+	int rc = writer->open_rc;
 	pthread_mutex_unlock(&writer->lock);
 	return rc;
 }
@@ -123,14 +122,12 @@ static void writer_wipe_instead(struct lmdb_writer *writer, struct store_op *op)
 /* An entry that is too large for the file becomes a removal, too. */
 enum lmdb_taken lmdb_writer_do(struct lmdb_writer *writer, struct lmdb_pending *pending, struct store_op *op, bool lose)
 {
-	bool wipe;
-
 	pthread_mutex_lock(&writer->lock);
 	lose =
 	    op->type == OP_PUT && (lose || writer->queued >= WAITING_MAX || writer->queued_bytes >= WAITING_MAX_BYTES);
 	if (lose || (op->type == OP_PUT && op->entry->bytes > PIECE(writer->file.option_bytes)))
 		store_op_make_removal(op);
-	wipe = writer->queued >= REMOVALS_MAX && op->type != OP_SETTLE;
+	bool wipe = writer->queued >= REMOVALS_MAX && op->type != OP_SETTLE;
 	if (wipe)
 		writer_wipe_instead(writer, op);
 	pending_add(pending, op);
@@ -153,10 +150,8 @@ struct store_op *lmdb_writer_back(struct lmdb_writer *writer)
 
 struct store_stats lmdb_writer_stats(struct lmdb_writer *writer)
 {
-	struct store_stats stats;
-
 	pthread_mutex_lock(&writer->lock);
-	stats = writer->told;
+	struct store_stats stats = writer->told;
 	writer->told.evictions = writer->told.errors = 0;
 	pthread_mutex_unlock(&writer->lock);
 	return stats;
@@ -176,10 +171,9 @@ void lmdb_writer_ask(struct lmdb_writer *writer, int why)
 size_t lmdb_writer_lose(struct lmdb_writer *writer)
 {
 	struct store_op *op;
-	size_t lost;
 
 	pthread_mutex_lock(&writer->lock);
-	lost = writer->queued_puts;
+	size_t lost = writer->queued_puts;
 	TAILQ_FOREACH(op, &writer->queue, link)
 		if (op->type == OP_PUT)
 			store_op_make_removal(op);
@@ -209,10 +203,8 @@ void lmdb_writer_stop(struct lmdb_writer *writer)
 
 bool lmdb_writer_ended(struct lmdb_writer *writer)
 {
-	bool ended;
-
 	pthread_mutex_lock(&writer->lock);
-	ended = writer->ended;
+	bool ended = writer->ended;
 	pthread_mutex_unlock(&writer->lock);
 	return ended;
 }
@@ -226,10 +218,8 @@ int64_t lmdb_writer_waits_ms(struct lmdb_writer *writer)
 
 size_t lmdb_writer_left(struct lmdb_writer *writer)
 {
-	size_t n;
-
 	pthread_mutex_lock(&writer->lock);
-	n = writer->queued + writer->n;
+	size_t n = writer->queued + writer->n;
 	pthread_mutex_unlock(&writer->lock);
 	return n;
 }
@@ -258,14 +248,13 @@ static void writer_destroy(struct lmdb_writer *writer)
 void lmdb_writer_free(struct lmdb_writer **wp, bool wait)
 {
 	struct lmdb_writer *writer = *wp;
-	pthread_t thread;
 
 	*wp = NULL;
 	pthread_mutex_lock(&writer->lock);
 	wait = wait || writer->ended;
 	writer->abandoned = !wait;
 	writer->store = NULL;
-	thread = writer->thread;
+	pthread_t thread = writer->thread;
 	pthread_mutex_unlock(&writer->lock);
 	if (!wait) {
 		pthread_detach(thread);
@@ -296,9 +285,9 @@ static int writer_open(struct lmdb_writer *writer)
 	else if (!rc && writer->failing)
 		log_info("lmdb store: %s: it is used again", writer->file.path);
 	writer->failing = rc != 0;
-	writer_set_opened(writer, rc);
 	if (!rc)
 		lmdb_batch_done(writer);
+	writer_set_opened(writer, rc);
 	return rc;
 }
 
@@ -319,11 +308,9 @@ static bool writer_next(struct lmdb_writer *writer, int rc)
 
 static int writer_turn(struct lmdb_writer *writer)
 {
-	bool reopen, remap;
-
 	pthread_mutex_lock(&writer->lock);
-	reopen = writer->reopen;
-	remap = writer->remap;
+	bool reopen = writer->reopen;
+	bool remap = writer->remap;
 	writer->reopen = writer->remap = false;
 	pthread_mutex_unlock(&writer->lock);
 	if (writer->file.env && reopen)
@@ -338,11 +325,10 @@ static int writer_turn(struct lmdb_writer *writer)
 static void *writer_main(void *arg)
 {
 	struct lmdb_writer *writer = arg;
-	bool more = true, abandoned;
-	int rc;
+	bool more = true;
 
 	lmdb_watch(&writer->file);
-	rc = writer_open(writer);
+	int rc = writer_open(writer);
 	while (more) {
 		pthread_mutex_lock(&writer->lock);
 		more = writer_next(writer, rc);
@@ -352,7 +338,7 @@ static void *writer_main(void *arg)
 	lmdb_close(&writer->file);
 	pthread_mutex_lock(&writer->lock);
 	writer->ended = true;
-	abandoned = writer->abandoned;
+	bool abandoned = writer->abandoned;
 	lmdb_writer_tell(writer);
 	pthread_mutex_unlock(&writer->lock);
 	if (abandoned)

@@ -51,11 +51,10 @@ static size_t memory_gzip_bytes(const struct entry *e)
 static size_t memory_body_bytes(const struct entry *e)
 {
 	struct object *form;
-	size_t bytes;
 
 	if (!e->object)
 		return 0;
-	bytes = (size_t)object_length(e->object);
+	size_t bytes = (size_t)object_length(e->object);
 	if (object_gzip(e->object, &form) == OBJECT_GZIP_KEPT && form)
 		bytes += (size_t)object_length(form);
 	object_unref(&form);
@@ -154,12 +153,10 @@ static enum store_result memory_get(struct store *store, const char *key, size_t
 struct entry *store_memory_peek(struct store *store, const char *key, size_t len)
 {
 	struct store_memory *memory = memory_of(store);
-	struct memory_node *node;
-	struct entry *e;
 
 	pthread_mutex_lock(&memory->lock);
-	node = memory_seek(memory, hash_sip(memory->secret, key, len), key, len);
-	e = node ? entry_ref(node->entry) : NULL;
+	struct memory_node *node = memory_seek(memory, hash_sip(memory->secret, key, len), key, len);
+	struct entry *e = node ? entry_ref(node->entry) : NULL;
 	pthread_mutex_unlock(&memory->lock);
 	return e;
 }
@@ -244,11 +241,10 @@ bool store_memory_reserve(struct store *store, size_t had, size_t wants)
 {
 	struct store_memory *memory = memory_of(store);
 	struct eviction_list dead = TAILQ_HEAD_INITIALIZER(dead);
-	size_t others;
 	bool room;
 
 	pthread_mutex_lock(&memory->lock);
-	others = memory->reserved - had;
+	size_t others = memory->reserved - had;
 	if ((room = others + wants <= (others ? memory_making_max(memory) : memory->room))) {
 		memory->stats.bytes -= had;
 		memory_make_room(memory, wants, &dead);
@@ -278,10 +274,9 @@ bool store_memory_keep_gzip(struct store *store, const char *key, size_t len, st
 	struct store_memory *memory = memory_of(store);
 	struct eviction_list dead = TAILQ_HEAD_INITIALIZER(dead);
 	size_t more = entry_gzip_bytes(form);
-	struct memory_node *node;
 
 	pthread_mutex_lock(&memory->lock);
-	node = memory_seek(memory, hash_sip(memory->secret, key, len), key, len);
+	struct memory_node *node = memory_seek(memory, hash_sip(memory->secret, key, len), key, len);
 	if (node && (node->entry->object != body || node->entry->bytes + more > memory->room))
 		node = NULL;
 	if (node) {
@@ -333,7 +328,7 @@ static const struct store_ops memory_ops = {
 struct store *store_memory_new(size_t budget, size_t max_entry)
 {
 	struct store_memory *memory = calloc(1, sizeof *memory);
-	size_t buckets = BUCKETS_MIN, own;
+	size_t buckets = BUCKETS_MIN;
 
 	if (!memory)
 		return NULL;
@@ -358,7 +353,7 @@ struct store *store_memory_new(size_t budget, size_t max_entry)
 	pthread_mutex_init(&memory->lock, NULL);
 	memory->stats.bytes = sizeof *memory + sizeof *memory->marks + 2 * buckets * sizeof *memory->by_key +
 	    eviction_memory(&memory->eviction);
-	own = memory->stats.bytes + heap_bytes_for(sizeof(struct memory_node));
+	size_t own = memory->stats.bytes + heap_bytes_for(sizeof(struct memory_node));
 	memory->room = budget > own ? budget - own : 0;
 	memory->max_entry = max_entry < memory->room ? max_entry : memory->room;
 	return &memory->store;

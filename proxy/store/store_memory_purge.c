@@ -97,10 +97,9 @@ int64_t store_memory_purge(struct store *store, enum store_purge what, const cha
 bool store_memory_purged(struct store *store, uint32_t number, int64_t *count)
 {
 	struct store_memory *memory = memory_of(store);
-	bool done;
 
 	pthread_mutex_lock(&memory->lock);
-	done = marks_are_done(memory->marks, number, count);
+	bool done = marks_are_done(memory->marks, number, count);
 	pthread_mutex_unlock(&memory->lock);
 	return done;
 }
@@ -108,11 +107,11 @@ bool store_memory_purged(struct store *store, uint32_t number, int64_t *count)
 /* Takes up the sweep where it stands: the next entry of the present bucket. */
 static struct memory_node *sweep_resume(struct store_memory *memory)
 {
-	struct memory_node *node, *here = &memory->sweeps_here;
+	struct memory_node *here = &memory->sweeps_here;
 
 	if (!here->by_url.le_prev)
 		return LIST_FIRST(&memory->by_url[memory->sweeps_at]);
-	node = LIST_NEXT(here, by_url);
+	struct memory_node *node = LIST_NEXT(here, by_url);
 	LIST_REMOVE(here, by_url);
 	here->by_url.le_prev = NULL;
 	return node;
@@ -154,12 +153,11 @@ bool store_memory_sweep(struct store *store)
 {
 	struct store_memory *memory = memory_of(store);
 	struct eviction_list dead = TAILQ_HEAD_INITIALIZER(dead);
-	bool done;
 
 	pthread_mutex_lock(&memory->lock);
 	sweep_step(memory, &dead);
 	TAILQ_CONCAT(&dead, &memory->dead, link);
-	done = !memory->marks->n;
+	bool done = !memory->marks->n;
 	memory_unlock(memory, &dead);
 	return done;
 }

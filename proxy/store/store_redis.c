@@ -63,7 +63,7 @@ static char *copy_or_null(const char *text)
 int store_redis_login(struct store *store, const char *user, const char *password)
 {
 	struct store_redis *redis = (struct store_redis *)(void *)store;
-	char *new_user = copy_or_null(user), *new_password = copy_or_null(password), *old_user, *old_password;
+	char *new_user = copy_or_null(user), *new_password = copy_or_null(password);
 
 	if ((user && !new_user) || (password && !new_password)) {
 		free(new_user);
@@ -71,8 +71,8 @@ int store_redis_login(struct store *store, const char *user, const char *passwor
 		return -1;
 	}
 	pthread_mutex_lock(&redis->thread.lock);
-	old_user = redis->user;
-	old_password = redis->password;
+	char *old_user = redis->user;
+	char *old_password = redis->password;
 	redis->user = new_user;
 	redis->password = new_password;
 	pthread_mutex_unlock(&redis->thread.lock);

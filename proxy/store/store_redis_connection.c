@@ -184,15 +184,13 @@ enum { HAS_TLS = true };
 /* Begins TLS where it is asked for. Returns NULL, or why that failed. */
 static const char *redis_secure(struct store_redis *redis, redisAsyncContext *ac)
 {
-	const char *why;
-
 	if (!redis->tls)
 		return NULL;
 	if (!(redis->ssl = tls_context_lend(redis->tls, redis->settings.host)))
 		return "out of memory";
 	if (redisInitiateSSL(&ac->c, redis->ssl) == REDIS_OK)
 		return NULL;
-	why = tls_lent_refusal(redis->ssl);
+	const char *why = tls_lent_refusal(redis->ssl);
 	tls_lent_free(redis->ssl);
 	redis->ssl = NULL;
 	return why ? why : ac->c.errstr;

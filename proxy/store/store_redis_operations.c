@@ -31,14 +31,14 @@ static struct soft_mark soft_mark_read(const redisReply *reply)
  * not of this key. */
 static struct entry *redis_read(const redisReply *reply, const struct store_op *op)
 {
-	struct entry *e = entry_unpack(reply->element[0]->str, reply->element[0]->len), *stale;
+	struct entry *e = entry_unpack(reply->element[0]->str, reply->element[0]->len);
 	struct soft_mark last = soft_mark_read(reply->element[1]), first = soft_mark_read(reply->element[2]);
 
 	if (e && (e->key_len != op->len || memcmp(e->key, op->key, op->len)))
 		entry_unref(&e);
 	if (!e || e->since >= last.number)
 		return e;
-	stale = entry_expired(e, e->since < first.number ? first.at : last.at);
+	struct entry *stale = entry_expired(e, e->since < first.number ? first.at : last.at);
 	entry_unref(&e);
 	return stale;
 }

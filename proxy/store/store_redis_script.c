@@ -246,7 +246,6 @@ static bool news_mark_read(struct redis_news_mark *to, const redisReply *r)
 {
 	static const char letters[] = "upab";
 	const redisReply *fields;
-	const char *letter;
 
 	if (!reply_is_array(r, 2) || !reply_is_text(r->element[0]) ||
 	    !reply_is_array(fields = r->element[1], MARK_FIELDS))
@@ -254,7 +253,7 @@ static bool news_mark_read(struct redis_news_mark *to, const redisReply *r)
 	for (size_t i = 0; i < MARK_FIELDS; i++)
 		if (!reply_is_text(fields->element[i]))
 			return false;
-	letter = fields->element[1]->len == 1 ? strchr(letters, fields->element[1]->str[0]) : NULL;
+	const char *letter = fields->element[1]->len == 1 ? strchr(letters, fields->element[1]->str[0]) : NULL;
 	if (!letter || fields->element[11]->len > REDIS_MARK_URL)
 		return false;
 	*to = (struct redis_news_mark){ .kind = (unsigned)(letter - letters),

@@ -192,11 +192,10 @@ enum store_result store_thread_get(struct store *store, const char *key, size_t 
 {
 	struct store_thread *thread = thread_of(store);
 	struct store_op *op = store_op_new(thread, OP_GET, key, len);
-	bool refused;
 
 	(void)entry;
 	pthread_mutex_lock(&thread->lock);
-	refused = !op || thread_refuses(thread);
+	bool refused = !op || thread_refuses(thread);
 	if (refused) {
 		thread->stats.misses++;
 		thread->stats.errors++;

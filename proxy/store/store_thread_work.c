@@ -20,10 +20,8 @@ void store_thread_purged(struct store_thread *thread, const struct store_mark *m
 
 bool store_thread_awaits(struct store_thread *thread, const struct store_op *op)
 {
-	bool awaits;
-
 	pthread_mutex_lock(&thread->lock);
-	awaits = op->wait;
+	bool awaits = op->wait;
 	pthread_mutex_unlock(&thread->lock);
 	return awaits;
 }
@@ -57,11 +55,9 @@ static struct store_op *thread_take(struct store_thread *thread)
 
 struct store_op *store_thread_take(struct store_thread *thread)
 {
-	struct store_op *op;
-
 	pthread_mutex_lock(&thread->lock);
 	thread->again = NULL;
-	op = thread_take(thread);
+	struct store_op *op = thread_take(thread);
 	pthread_mutex_unlock(&thread->lock);
 	return op;
 }
@@ -101,20 +97,16 @@ void store_thread_owe(struct store_thread *thread, struct store_op *op)
 
 size_t store_thread_owed(struct store_thread *thread)
 {
-	size_t owed;
-
 	pthread_mutex_lock(&thread->lock);
-	owed = thread->owed + thread->wipe;
+	size_t owed = thread->owed + thread->wipe;
 	pthread_mutex_unlock(&thread->lock);
 	return owed;
 }
 
 bool store_thread_is_idle(struct store_thread *thread)
 {
-	bool idle;
-
 	pthread_mutex_lock(&thread->lock);
-	idle = !thread->queued && !thread->wipe;
+	bool idle = !thread->queued && !thread->wipe;
 	pthread_mutex_unlock(&thread->lock);
 	return idle;
 }
@@ -172,10 +164,9 @@ void store_thread_leave(struct store_thread *thread)
 static void on_work(struct task *task)
 {
 	struct store_thread *thread = container_of(task, struct store_thread, task);
-	bool stopping;
 
 	pthread_mutex_lock(&thread->lock);
-	stopping = thread->stopping;
+	bool stopping = thread->stopping;
 	pthread_mutex_unlock(&thread->lock);
 	thread->work->run(thread);
 	if (stopping)

@@ -295,7 +295,7 @@ static void format(void)
 
 static void nowhere(void)
 {
-	CU_ASSERT_PTR_NULL(store_lmdb_new("/nonexistent/folder", 1 << 20));
+	CU_ASSERT_PTR_NULL(store_lmdb_new("/proc/nonexistent/folder", 1 << 20));
 	CU_ASSERT_PTR_NULL(store_lmdb_new("/dev/null", 1 << 20));
 }
 
