@@ -199,6 +199,9 @@ def test_services_policies_budgets(name):
         ports = chosen(each["spec"]["podSelector"]["matchLabels"], pods)
         assert {row["port"] for rule in each["spec"]["ingress"] for row in rule["ports"]} == set(ports.values())
         assert each["spec"]["policyTypes"] == ["Ingress", "Egress"]
+        for rule in each["spec"]["ingress"] + each["spec"]["egress"]:
+            assert all(set(row) <= {"port", "protocol"} for row in rule["ports"])
+            assert all(set(peer) <= {"podSelector", "namespaceSelector"} or set(peer) == {"ipBlock"} for peer in rule.get("to", []) + rule.get("from", []))
         for rule in each["spec"]["egress"]:
             for peer in rule["to"]:
                 if "podSelector" in peer and "namespaceSelector" not in peer:
@@ -312,3 +315,34 @@ def test_kubectl_makes_the_same(name):
     made = sorted((sortable(each) for each in yaml.safe_load_all(done.stdout)), key=lambda each: (each["kind"], each["metadata"]["name"]))
     ours = sorted((sortable(each) for each in OBJECTS[name]), key=lambda each: (each["kind"], each["metadata"]["name"]))
     assert json.dumps(made, sort_keys=True, indent=1) == json.dumps(ours, sort_keys=True, indent=1)
+
+
+def told(given, read, where=""):
+    """What kubectl leaves out of an object that it read: fields that its types do not have."""
+    if isinstance(given, dict):
+        for key, value in given.items():
+            if not isinstance(read, dict) or key not in read:
+                yield f"{where}.{key}"
+            else:
+                yield from told(value, read[key], f"{where}.{key}")
+    elif isinstance(given, list):
+        if not isinstance(read, list) or len(given) != len(read):
+            yield where
+        else:
+            for number, item in enumerate(given):
+                yield from told(item, read[number], f"{where}[{number}]")
+    elif given != read:
+        yield f"{where}: {given} is {read}"
+
+
+@pytest.mark.skipif(not KUBECTL, reason="no kubectl here")
+@every
+def test_kubectl_knows_every_field(name):
+    """Offline it reads these two kinds by their types."""
+    for kind, *command in (("Deployment", "set", "image", "*=same"), ("Service", "set", "selector", "app=same")):
+        for each in of_kind(name, kind):
+            done = subprocess.run([KUBECTL, *command[:2], "--local", "-f", "-", command[2], "-o", "json"], input=json.dumps(each), capture_output=True,
+                                  text=True, timeout=PATIENCE, check=False)
+            assert done.returncode == 0, done.stderr
+            lost = [row for row in told(each, json.loads(done.stdout), each["metadata"]["name"]) if not row.endswith("is same") and ".spec.selector" not in row]
+            assert not lost, lost
