@@ -110,6 +110,12 @@ def size(text):
     return int(re.fullmatch(r"(\d+)(?:Mi|m)", text)[1]) << 20
 
 
+def needed(options, limit):
+    """utfeed-operating(7), SIZING, with the cache that such a container has."""
+    workers, connections = int(options["workers"]), int(options["max-connections"])
+    return (24 + 2 * workers << 20) + limit // 4 * 1.05 + workers * connections * 6000 + size(options["decoding-bytes"])
+
+
 @every
 def test_options(name, variables):
     """Each variable is an option's; the values load without a warning, but for the listener that has no token."""
@@ -137,8 +143,7 @@ def test_numbers_and_ports(name, variables):
         for probe, path in (("startupProbe", "/readyz"), ("readinessProbe", "/readyz"), ("livenessProbe", "/healthz")):
             assert container[probe]["httpGet"] == {"path": path, "port": "metrics"}
         assert pod["terminationGracePeriodSeconds"] > seconds(options["drain-delay"]) + seconds(options["drain-timeout"])
-        limit = size(container["resources"]["limits"]["memory"])
-        assert limit // 4 + size(options["decoding-bytes"]) <= limit * 3 // 4, "cache and decoders leave too little"
+        assert needed(options, size(container["resources"]["limits"]["memory"])) <= size(container["resources"]["limits"]["memory"])
         assert container["securityContext"]["readOnlyRootFilesystem"] and container["securityContext"]["capabilities"] == {"drop": ["ALL"]}
 
 
