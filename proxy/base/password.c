@@ -16,17 +16,18 @@ static bool same_hash(const char *made, const char *hash)
 	size_t len = strlen(hash);
 	unsigned char differs = 0;
 
-	if (strlen(made) != len)       /* it failed: "*0" */
+	if (strlen(made) != len)
 		return false;
 	for (size_t i = 0; i < len; i++)
 		differs |= (unsigned char)(made[i] ^ hash[i]);
 	return !differs;
 }
 
+/* Not by crypt_r(): a sanitizer has a function of that name, and with it the linker leaves libcrypt out. */
 static bool crypt_is(const char *hash, const char *password)
 {
 	struct crypt_data *room = calloc(1, sizeof *room);
-	const char *made = room ? crypt_r(password, hash, room) : NULL;
+	const char *made = room ? crypt_rn(password, hash, room, sizeof *room) : NULL;
 	bool is = made && same_hash(made, hash);
 
 	if (room)
