@@ -206,7 +206,9 @@ const char *conf_where(const struct conf *, const struct conf_route *, const cha
  * the option's name alone. */
 /* Whether the admin listener answers other machines by admin-allow, and no admin-token keeps them out. */
 bool conf_admin_is_open(const struct conf *);
-#define CONF_ADMIN_OPEN "without admin-token other machines get only /healthz, /readyz and /metrics"
+#define CONF_ADMIN_OPEN \
+	"without admin-token other machines get only /healthz, /readyz and /metrics; for the rest write " \
+	"admin-token-file = FILE"
 
 struct conf_place { char text[320]; };
 struct conf_place conf_place(const struct conf *, const struct conf_route *, const char *option);

@@ -40,12 +40,12 @@ static void admin_warn_of_healthcheck(struct conf *conf)
 	struct ip ip;
 
 	if (conf->admin_listen.count && *conf->admin_tls_cert)
-		conf_warn(conf, "%s: `utfeed healthcheck` does not speak TLS, so that it would say unhealthy",
+		conf_warn(conf, "%s: `utfeed healthcheck` does not speak TLS and would say unhealthy; have another "
+		    "program ask it",
 		    conf_place(conf, NULL, "admin-tls-cert").text);
 	else if (host && ip_parse(host, strlen(host), &ip) && !cidr_list_contains(&conf->admin_allow, &ip))
-		conf_warn(conf, "%s: it does not name %s, from where `utfeed healthcheck` asks, so that it would say "
-		    "unhealthy",
-		    conf_place(conf, NULL, "admin-allow").text, host);
+		conf_warn(conf, "%s: it does not name %s, so `utfeed healthcheck` would say unhealthy; write %s, too",
+		    conf_place(conf, NULL, "admin-allow").text, host, host);
 }
 
 void conf_admin_warn(struct conf *conf)

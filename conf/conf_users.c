@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 #define USERS_HASHES \
-	"allowed: bcrypt (htpasswd -B), yescrypt or SHA-512 (mkpasswd), Argon2id"
+	"write bcrypt (htpasswd -B), yescrypt or SHA-512 (mkpasswd), or Argon2id"
 
 enum {
 	USERS_FILE_MAX = 4 << 20, USERS_NAME_MAX = 255, USERS_HASH_MAX = 255,
@@ -79,13 +79,13 @@ static int users_judge(const struct conf_users *users, struct conf_error *error)
 
 	for (size_t i = 0; i < user->name_len; i++)
 		if ((unsigned char)user->name[i] < 0x20 || user->name[i] == 0x7f)
-			return conf_fail(error, "the name has a control character");
+			return conf_fail(error, "the name has a control character; write the name without it");
 	if (!hash_is_known(user->hash))
-		return conf_fail(error, "the hash of '%s' is of no kind that utfeed takes; " USERS_HASHES,
+		return conf_fail(error, "the hash of '%s' is not of a kind that utfeed takes; " USERS_HASHES,
 		    SHOWN(user->name));
 	if (hash_is_endless(user->hash))
-		return conf_fail(error, "the hash of '%s' takes too long; allowed: a cost of %d for bcrypt, %d rounds "
-		    "for SHA-512, at most", SHOWN(user->name), USERS_COST_MAX, USERS_ROUNDS_MAX);
+		return conf_fail(error, "the hash of '%s' takes too long; write one with a cost of at most %d for "
+		    "bcrypt, or at most %d rounds for SHA-512", SHOWN(user->name), USERS_COST_MAX, USERS_ROUNDS_MAX);
 	return 0;
 }
 
@@ -143,7 +143,7 @@ static void users_find_twins(struct conf *conf, const char *file)
 
 		if (users_order(user->name, user->name_len, before->name, before->name_len))
 			continue;
-		conf_fail(&error, "'%s' is in line %zu too; allowed: one line for each name", SHOWN(user->name),
+		conf_fail(&error, "'%s' is in line %zu too; write one line for each name", SHOWN(user->name),
 		    before->line);
 		users_note(conf, file, user->line, &error);
 	}
@@ -176,12 +176,13 @@ void conf_users_read(struct conf *conf)
 	if (!*conf->client_auth)
 		return;
 	if (!(text = conf_read(conf->client_auth, USERS_FILE_MAX, &about, &len))) {
-		conf_fail(&error, "%s: %.200s cannot be read: %s", place.text, conf->client_auth, strerror(errno));
+		conf_fail(&error, "%s: %.200s cannot be read: %s; write the name of a file that utfeed may read",
+		    place.text, conf->client_auth, strerror(errno));
 		conf_note_error(conf, &error);
 		return;
 	}
 	if (about.st_mode & S_IROTH)
-		conf_warn(conf, "%s: everybody on this machine may read %.200s (mode %04o)", place.text,
+		conf_warn(conf, "%s: everybody on this machine may read %.200s (mode %04o); chmod 640 it", place.text,
 		    conf->client_auth, (unsigned)about.st_mode & 07777);
 	conf_users_parse(conf, conf->client_auth, text, len);
 	free(text);
@@ -231,7 +232,7 @@ void conf_users_warn(struct conf *conf)
 		if (!host || !ip_parse(host, strlen(host), &ip) || ip_is_loopback(&ip))
 			continue;
 		conf_warn(conf,
-		    "%s: passwords (client-auth) come to %s without TLS, so that who is in between reads them; write "
+		    "%s: passwords (client-auth) come to %s without TLS, so anybody on the way can read them; write "
 		    "tls-listen in the place of listen, or put a web server with TLS in front",
 		    conf_place(conf, NULL, "listen").text, host);
 		return;

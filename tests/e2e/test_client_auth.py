@@ -314,7 +314,7 @@ def test_a_bad_file_changes_nothing(guarded, origin, users):
     assert proxy.get("/feed", own()).status == 200
     users.write_text(f"bob:{HASHES['x']}\nalice:opensesame\nmallory\n")
     proxy.reload(REFUSED)
-    proxy.says(f"{users}:2: the hash of 'alice' is of no kind that utfeed takes; allowed: bcrypt")
+    proxy.says(f"{users}:2: the hash of 'alice' is not of a kind that utfeed takes; write bcrypt")
     proxy.says(f"{users}:3: is not NAME:HASH")
     assert "opensesame" not in proxy.err.text() and "mallory" not in proxy.err.text()
     users.unlink()

@@ -220,7 +220,7 @@ def test_a_given_socket_for_tls_is_never_served_without(start, opened, good, tmp
     proxy = start(None, "-c", str(config), **giving(opened(), given, names="listen:tls-listen"))
     config.write_text("")
     proxy.reload(REFUSED)
-    assert f"tls-listen 127.0.0.1:{port_of(given)}: needs tls-listen-cert" in proxy.err.text()
+    assert f"tls-listen: 127.0.0.1:{port_of(given)}: has no certificate; write tls-listen-cert" in proxy.err.text()
 
 
 def test_an_unnamed_socket_is_what_its_address_is(start, origin, opened):
@@ -266,7 +266,7 @@ def test_sockets_of_another_process_are_not_taken(start, origin, opened):
     (lambda opened: [opened(), opened()], "listen:", "descriptor 4: 127.0.0.1:"),
     (lambda opened: [opened(listening=False)], "listen", "descriptor 3 (listen): it does not listen"),
     (lambda opened: [opened(kind=socket.SOCK_DGRAM)], "listen", "it is no stream socket"),
-    (lambda opened: [opened()], "tls-listen", "needs tls-listen-cert"),
+    (lambda opened: [opened()], "tls-listen", "has no certificate; write tls-listen-cert = FILE"),
     (lambda opened: [opened(("0.0.0.0", 0))], "listen", "is open to other machines"),
     (lambda opened: [], "", "LISTEN_FDS is no number"),
     (lambda opened: [sys.__stdout__], "listen", "it is no socket"),
@@ -616,10 +616,10 @@ def test_an_upgrade_of_one_that_became_another_user(start, origin, path):
 
 
 @pytest.mark.parametrize("args, said", [
-    (["--user", "no-such-user"], "--user: user: no-such-user: there is no such user"),
-    (["--user", "54321"], "54321 has no entry in passwd(5): group has to be given too"),
+    (["--user", "no-such-user"], "--user: no-such-user: there is no such user"),
+    (["--user", "54321"], "54321 has no entry in passwd(5), which would name its group; write group, too"),
     (["--user", "4294967295"], "there is no such user"), (["--user", "-1"], "there is no such user"),
-    (["--user", "nobody", "--group", "no-such-group"], "there is no such group"), (["--group", "daemon"], "needs user")])
+    (["--user", "nobody", "--group", "no-such-group"], "there is no such group"), (["--group", "daemon"], "needs a user")])
 def test_nobody_that_there_is(args, said):
     assert said in refused("--listen", "127.0.0.1:0", *args)
     assert said in refused("--check-config", *args)

@@ -15,6 +15,7 @@ from wire import TIMEOUT
 
 AROUND = {name: value for name, value in os.environ.items() if not name.startswith(("UTFEED_", "LISTEN_")) and not name.lower().endswith("_proxy")}
 ROOT = os.geteuid() == 0
+HASH = "$2b$05$abcdefghijklmnopqrstuuG1Tz5CsbxMqbRP4pCLYVKyuQH9NEPTK"      # the shape of bcrypt, of no password
 
 
 def run(*args, env=None, status=2, **how):
@@ -46,7 +47,8 @@ def things(tmp_path_factory, authority, good):
     """What values of options name, by the words in braces."""
     at = tmp_path_factory.mktemp("mistakes")
     for name, text, mode in (("file", "", 0o600), ("open.secret", "hunter2\n", 0o644), ("empty.secret", "\n", 0o600), ("lines.secret", "a\n\n", 0o600),
-                             ("more.conf", "policy = x\n", 0o644), ("loop.conf", "include = loop.conf\n", 0o644), ("text.pem", "no PEM\n", 0o644)):
+                             ("more.conf", "policy = x\n", 0o644), ("users", f"alice:{HASH}\n", 0o640),
+                             ("hunter.users", "hunter2\n", 0o640), ("plain.users", "alice:hunter2\n", 0o640), ("loop.conf", "include = loop.conf\n", 0o644), ("text.pem", "no PEM\n", 0o644)):
         (at / name).write_text(text)
         (at / name).chmod(mode)
     (at / "folder").mkdir()
@@ -287,6 +289,11 @@ FILES = [
     ("intercept = h.test\nintercept-ca-cert = {ca}\nintercept-ca-key = {cakey}\nforward = off", "2: intercept: ", "needs the forward proxy", "write forward = on"),
     ("intercept = h.test\nintercept-ca-cert = {ca}\nintercept-ca-key = {cakey}\nintercept-else = tunnel", "5: intercept-else: ", "connect-allow names no destination",
      "write for example connect-allow"),
+    # passwords of clients
+    ("client-auth = {absent}", "2: client-auth: {absent} cannot be read: ", "No such file or directory", "write the name of a file"),
+    ("client-auth = {file}", "2: client-auth: {file} ", "names nobody", "htpasswd -nB NAME"),
+    ("client-auth = {at}/hunter.users", "hunter.users:1: ", "is not NAME:HASH", "htpasswd -nB NAME"),
+    ("client-auth = {at}/plain.users", "plain.users:1: the hash of 'alice' ", "is not of a kind that utfeed takes", "write bcrypt"),
     # users
     ("user = no-such-user", "2: user: ", "there is no such user", "write a name or number of passwd(5)"),
     ("user = nobody\ngroup = no-such-group", "3: group: ", "there is no such group", "write a name or number of group(5)"),
@@ -335,6 +342,10 @@ WARNINGS = [
     ("cache-redis-user = feeds", "2: cache-redis-user: ", "has no effect, because cache-redis names no server", "write cache-redis = HOST:PORT"),
     ("tls-listen-min = 1.3", "2: tls-listen-min: ", "has no effect, because tls-listen names no address", "write tls-listen = "),
     ("admin-token = hunter2", "2: admin-token: ", "has no effect, because admin-listen names no address", "write admin-listen = "),
+    ("admin-listen = 127.0.0.1:0\nadmin-tls-cert = {cert}\nadmin-tls-key = {key}", "3: admin-tls-cert: ", "does not speak TLS", "have another program ask it"),
+    ("admin-listen = 127.0.0.1:0\nadmin-allow = 10.0.0.0/8", "3: admin-allow: ", "it does not name 127.0.0.1", "write 127.0.0.1, too"),
+    ("admin-listen = 0.0.0.0:0\nadmin-allow = 0.0.0.0/0", "2: admin-listen: ", "other machines get only /healthz", "for the rest write admin-token-file"),
+    ("client-auth = {at}/users\nlisten = 0.0.0.0:0\nclient-allow = 0.0.0.0/0", "3: listen: ", "without TLS, so anybody on the way can read them", "write tls-listen"),
     ("access-log = off\nlog-format = json", "3: log-format: ", "has no effect, because access-log is off", "write access-log = on"),
     ("no-proxy = h.test", "2: no-proxy: ", "has no effect, because http-proxy and https-proxy are off", "write http-proxy = "),
     ("listen = 127.0.0.1:0\n[route /a/]\norigin = http://h.test/\nnormalise = off\ncharset = koi8-r", "6: charset: ", "has no effect, because normalise is off", "write normalise = on"),

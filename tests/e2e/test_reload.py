@@ -73,8 +73,8 @@ def test_a_flag_still_counts_before_the_file(file, origin):
 
 
 @pytest.mark.parametrize("text, where", [
-    ("via = two\nsniff-bytes = 1\n", "utfeed.conf:3: sniff-bytes: '1' is out of range"),
-    ("via = two\nnonsense\n", "utfeed.conf:3: not a line NAME = VALUE"),
+    ("via = two\nsniff-bytes = 1\n", "utfeed.conf:3: sniff-bytes: '1' is too small"),
+    ("via = two\nnonsense\n", "utfeed.conf:3: not a line that utfeed knows"),
     ("via = two\n[route //x/]\n", "utfeed.conf:3: route //x/ has no origin"),
 ])
 def test_what_cannot_be_used_changes_nothing(file, origin, text, where):

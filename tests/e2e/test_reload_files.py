@@ -114,7 +114,7 @@ def test_a_listener_stays_as_it_was(listening, asking, route, mine, authority, t
     for _ in range(2):
         proxy.reload()
         assert serial(proxy, authority) == before and shown(proxy, asking, "/one/f")[0] == "one, renewed"
-    assert f"certificate {listener.cert}" in proxy.err.text() and "; tls-listen stays with its former certificate" in proxy.err.text()
+    assert f"{listener.cert} has no certificate; write " in proxy.err.text() and "; tls-listen stays with its former certificate" in proxy.err.text()
 
 
 def test_a_new_route_whose_file_is_wrong_is_left_out(start, origin, route, mine, tmp_path):
@@ -166,7 +166,7 @@ def test_dates_are_warned_of(start, authority, tmp_path, days, words):
     conf, files = tmp_path / "utfeed.conf", Files(tmp_path, "a", old)
     conf.write_text(f"tls-listen = 127.0.0.1:0\ntls-listen-cert = {files.cert}\ntls-listen-key = {files.key}\n[route /]\norigin = https://a.test\n"
                     f"tls-cert = {files.cert}\ntls-key = {files.key}\n")
-    said = [f"utfeed.conf:{line}: {option}: certificate {files.cert}: {words}2" for line, option in ((2, "tls-listen-cert"), (6, "tls-cert"))]
+    said = [f"utfeed.conf:{line}: {option}: certificate {files.cert} {words}2" for line, option in ((2, "tls-listen-cert"), (6, "tls-cert"))]
     done = checked(conf)
     assert done.returncode == 0 and all(each in done.stderr for each in said) and "is right" in done.stdout
     proxy = start(None, "-c", str(conf))

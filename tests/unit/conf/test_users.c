@@ -11,9 +11,9 @@
 #define BCRYPT "$2b$04$" SALTED
 #define YESCRYPT "$y$j1T$abcdefgh$qzwqVcEWE0mPi.yJeqj8t1Kot7pInV7Cuz1vrjXf0r."
 #define DIGEST "abcdefgh$Xh.7.kL3HzhnviFlsn40n4gUrDaYioIIiDlHiWZorP18.1JsnixO1BkqKbso/o60j4iwJz6yRdVGlrUTIYtXT/"
-#define KIND "f:1: the hash of 'a' is of no kind that utfeed takes; allowed: bcrypt (htpasswd -B), yescrypt or SHA-512 (mkpasswd), Argon2id"
+#define KIND "f:1: the hash of 'a' is not of a kind that utfeed takes; write bcrypt (htpasswd -B), yescrypt or SHA-512 (mkpasswd), or Argon2id"
 #define FORM "is not NAME:HASH; htpasswd -nB NAME writes such a line"
-#define LONG "the hash of 'a' takes too long; allowed: a cost of 15 for bcrypt, 5000000 rounds for SHA-512, at most"
+#define LONG "the hash of 'a' takes too long; write one with a cost of at most 15 for bcrypt, or at most 5000000 rounds for SHA-512"
 
 static struct conf *parse(const char *text, size_t len)
 {
@@ -44,7 +44,7 @@ static void files(void)
 		{ "no colon: it may be a password", "a:" BCRYPT "\nopensesame\n", 1, "f:2: " FORM },
 		{ "no name", ":" BCRYPT "\n", 0, "f:1: " FORM },
 		{ "a zero byte", "a\0b:" BCRYPT "\n", 0, "f:1: " FORM },
-		{ "a control character in a name", "a\tb:" BCRYPT "\n", 1, "f:1: the name has a control character" },
+		{ "a control character in a name", "a\tb:" BCRYPT "\n", 1, "f:1: the name has a control character; write the name without it" },
 		{ "no hash", "a:\n", 1, KIND },
 		{ "a password in the place of its hash", "a:opensesame\n", 1, KIND },
 		{ "MD5, which htpasswd makes without -B", "a:$apr1$abcdefgh$abcdefghijklmnopqrstuv\n", 1, KIND },
@@ -55,7 +55,7 @@ static void files(void)
 		{ "a cost that takes days", "a:$2b$31$" SALTED "\n", 1, "f:1: " LONG },
 		{ "a cost that is none", "a:$2b$x4$" SALTED "\n", 1, "f:1: " LONG },
 		{ "rounds that take minutes", "a:$6$rounds=999999999$" DIGEST "\n", 1, "f:1: " LONG },
-		{ "a name twice", "a:" BCRYPT "\nb:" BCRYPT "\na:" YESCRYPT "\n", 3, "f:3: 'a' is in line 1 too; allowed: one line for each name" },
+		{ "a name twice", "a:" BCRYPT "\nb:" BCRYPT "\na:" YESCRYPT "\n", 3, "f:3: 'a' is in line 1 too; write one line for each name" },
 	};
 
 	for (size_t i = 0; i < COUNT(rows); i++) {

@@ -450,6 +450,23 @@ static void tunnels(void)
 	}
 }
 
+/* Each reason names the option that would open the destination, if one would. */
+static void openers(void)
+{
+	static const struct { const char *why, *option; } cases[] = {
+		{ LOOPBACK, "allow" }, { "loopback (RFC 6761 section 6.3)", "allow" }, { "private use (RFC 1918)", "allow" },
+		{ "unique local (RFC 4193)", "allow" }, { "port other than 80 and 443", "allow" }, { NOT_LISTED, "connect-allow" },
+		{ "denied by configuration", NULL }, { "not a host name", NULL }, { "an address in another spelling than dotted decimal", NULL },
+		{ "own listener", NULL },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const char *option = guard_opener(cases[i].why);
+
+		UNIT_ROW(option && cases[i].option ? strcmp(option, cases[i].option) == 0 : option == cases[i].option, "%s: %s", cases[i].why, option ? option : "none");
+	}
+}
+
 static void other_families(void)
 {
 	struct conf_destination_list none = { NULL, 0 };
@@ -491,4 +508,4 @@ static void blocks(void)
 
 UNIT_SUITE(guard, { "closed addresses", closed_addresses }, { "open addresses", open_addresses }, { "spellings", spellings },
 	{ "names", names }, { "behind a parent", behind_a_parent }, { "lists", lists }, { "inet_aton", nothing_inet_aton_reads_is_a_name },
-	{ "tunnels", tunnels }, { "other families", other_families }, { "blocks", blocks })
+	{ "tunnels", tunnels }, { "openers", openers }, { "other families", other_families }, { "blocks", blocks })
