@@ -37,7 +37,7 @@ NOT_RUN = {
     "https_proxy=http://127.0.0.1:8080 newsboat -x reload": "needs newsboat; tests/readers has it",
     "http_proxy=http://127.0.0.1:8080 newsboat -x reload": "needs newsboat; tests/readers has it",
     "utfeed serve | logger --tag utfeed --priority local7.info": "serves until somebody ends it",
-    "kubectl apply -f docker/kubernetes/sidecar.yaml": "needs a cluster; test_shipped.py holds the file to options and API",
+    "kubectl apply -k docker/kubernetes/sidecar": "needs a cluster; test_kubernetes.py holds the objects to options and API",
     "docker compose -f docker/compose.yaml up --build": "needs docker",
 }
 # These lines build utfeed, and do more. utfeed is built here already, so the rest of it runs; test_readme_is_right_in_a_fresh_clone builds it

@@ -289,6 +289,15 @@ def test_every_file_is_of_a_kustomization():
     assert there == needed
 
 
+def test_papers_name_kustomizations():
+    """`kubectl apply -k FOLDER`, wherever it is written."""
+    texts = [open(path, encoding="utf-8").read() for pattern in ("README", "conf/*.[157]", "docker/kubernetes/**/*.yaml")
+             for path in glob.glob(os.path.join(TOP, pattern), recursive=True)]
+    named = {folder for text in texts for folder in re.findall(r"kubectl apply -k (docker/\S+?)[)`]?(?:\s|$)", text)}
+    assert len(named) >= 4 and {os.path.join(TOP, folder) for folder in named} <= set(FOLDERS.values()), named
+    assert not any("kubectl apply -f" in text for text in texts)
+
+
 def test_readers_of_the_sidecar():
     """The reader's proxy is the sidecar's address, for the schemes that it can serve; the authority's key is not the reader's to see."""
     for name, schemes in (("sidecar", {"http_proxy"}), ("overlays/sidecar-intercept", {"http_proxy", "https_proxy"})):
