@@ -221,9 +221,7 @@ static int deliver_cors(const struct answer *a, struct delivery *delivery)
 static int deliver_choose(struct answer *a, struct object *o, struct object_head *head, struct delivery *delivery)
 {
 	bool from_store = a->source == SOURCE_STORED || a->source == SOURCE_SUBSTITUTED;
-	struct conditional_stored stored;
 	struct byte_range range;
-	enum range_answer what;
 	const struct entry *part;
 	int failed;
 
@@ -235,7 +233,7 @@ static int deliver_choose(struct answer *a, struct object *o, struct object_head
 		return 0;
 	if (!a->request->conditional && !a->request->ranged)
 		return 0;
-	stored = answer_validators(a, head);
+	struct conditional_stored stored = answer_validators(a, head);
 	switch (conditional_evaluate(a->request->msg, &stored, answer_now(a))) {
 	case CONDITIONAL_NOT_MODIFIED:
 		return deliver_not_modified(a, head, delivery);
@@ -255,14 +253,12 @@ static int deliver_choose(struct answer *a, struct object *o, struct object_head
 	}
 	if (a->request->method != METHOD_GET || head->status != 200 || object_phase(o) != OBJECT_DONE)
 		return 0;
-	what = range_evaluate(a->request->msg, &stored, object_length(o), answer_now(a), &range);
+	enum range_answer what = range_evaluate(a->request->msg, &stored, object_length(o), answer_now(a), &range);
 	return what == RANGE_NONE ? 0 : deliver_range(head, what, &range, object_length(o), delivery);
 }
 
 int answer_deliver(struct answer *a, struct object *o, struct object_head *head, struct delivery *delivery)
 {
-	int failed;
-
 	delivery->head = head;
 	delivery->content_length = object_content_length(o);
 	delivery->offset = 0;
@@ -270,6 +266,6 @@ int answer_deliver(struct answer *a, struct object *o, struct object_head *head,
 	if (a->state == ANSWER_NEW)
 		return 0;
 	answer_begin(a);
-	failed = deliver_choose(a, o, head, delivery);
+	int failed = deliver_choose(a, o, head, delivery);
 	return !failed && answer_cors(a) ? deliver_cors(a, delivery) : failed;
 }

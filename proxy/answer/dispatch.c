@@ -316,7 +316,6 @@ static struct object *dispatch_pac(const struct request_context *ctx, const stru
 	struct slice host = http_msg_get(request->msg, H_HOST);
 	struct url_host asked = { .port = port };
 	struct text t = { 0 };
-	struct object *o;
 
 	if (!request_reads(request))
 		return local_reply(ctx, 405, DISPATCH_ALLOW, "Only GET and HEAD are served for this file.", "");
@@ -327,7 +326,7 @@ static struct object *dispatch_pac(const struct request_context *ctx, const stru
 	host.len = asked.ipv6 ? asked.host.len + 2 : asked.host.len;
 	pac_write(&t, ctx->conf, host, asked.port, ctx->secure);
 	text_add(&t, "", 1);
-	o = t.failed ? NULL : local_reply(ctx, 200, PAC_CONTENT_TYPE, t.bytes, "");
+	struct object *o = t.failed ? NULL : local_reply(ctx, 200, PAC_CONTENT_TYPE, t.bytes, "");
 	text_free(&t);
 	return o;
 }
@@ -337,7 +336,6 @@ static struct object *dispatch_start_page(const struct request_context *ctx, con
 {
 	enum start_page page = start_page_of(request->msg);
 	struct text own = { 0 }, t = { 0 };
-	struct object *o;
 
 	if (!request_reads(request))
 		return local_reply(ctx, 405, DISPATCH_ALLOW, "Only GET and HEAD are served for this page.", "");
@@ -347,7 +345,7 @@ static struct object *dispatch_start_page(const struct request_context *ctx, con
 		text_puts(&own, "http://UTFEED:PORT");
 	start_page_write(&t, page, ctx->conf, (struct slice){ own.bytes, own.len });
 	text_add(&t, "", 1);
-	o = own.failed || t.failed ? NULL : local_reply(ctx, 200, start_page_fields(page), t.bytes, "");
+	struct object *o = own.failed || t.failed ? NULL : local_reply(ctx, 200, start_page_fields(page), t.bytes, "");
 	text_free(&own);
 	text_free(&t);
 	return o;
@@ -378,10 +376,9 @@ void dispatch(struct answer *a, const struct answer_asked *asked)
 	struct target *target = &a->target;
 	uint16_t port = url_default_port(ctx->secure ? URL_HTTPS : URL_HTTP);
 	char *path = a->memory.path;
-	enum target_error e;
 	const char *why;
 
-	e = asked->inside ?
+	enum target_error e = asked->inside ?
 	    target_inside(target, ctx->conf, asked->inside, request->msg, path, sizeof a->memory.path, &why) :
 	    target_find(target, ctx->conf, request->msg, port, path, sizeof a->memory.path, &why);
 	if (e == TARGET_PAC)

@@ -43,11 +43,9 @@ static struct backoff_terms fetch_plan_terms(const struct request_context *ctx, 
 static bool plan_asked(const struct request_context *ctx, const struct request *request, const struct target *target,
     struct slice url, struct backoff_request *backoff_request, struct backoff_terms *terms)
 {
-	struct parent_rules parents;
-
 	if (backoff_is_idle(ctx->backoff))
 		return false;
-	parents = fetch_plan_parents(ctx->conf, target->route);
+	struct parent_rules parents = fetch_plan_parents(ctx->conf, target->route);
 	*backoff_request = (struct backoff_request){ .url = url,
 		.parent = parent_number(parent_choose(&parents, &target->to)),
 		.changes = !request_reads(request) };

@@ -15,7 +15,6 @@ struct object *local_reply(const struct request_context *ctx, int status, const 
 	struct object *o = object_new(ctx->conf->transit_bytes);
 	struct text t = { 0 };
 	size_t len;
-	char *body;
 
 	if (!o)
 		return NULL;
@@ -23,7 +22,7 @@ struct object *local_reply(const struct request_context *ctx, int status, const 
 	if (*details)
 		text_printf(&t, " (%s)", details);
 	text_puts(&t, "\n");
-	body = text_take(&t, &len);
+	char *body = text_take(&t, &len);
 	if (!body || response_own(o, status, fields, loop_http_date(ctx->loop), body, len))
 		object_unref(&o);
 	free(body);
@@ -60,12 +59,12 @@ struct object *local_reply_failed(const struct request_context *ctx, const struc
 
 struct object *local_reply_failure(const struct request_context *ctx, const struct failure *failure)
 {
-	struct object *failed = object_new(0), *o;
+	struct object *failed = object_new(0);
 
 	if (!failed)
 		return NULL;
 	object_fail(failed, failure);
-	o = local_reply_failed(ctx, failed);
+	struct object *o = local_reply_failed(ctx, failed);
 	object_unref(&failed);
 	return o;
 }

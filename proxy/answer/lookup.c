@@ -304,15 +304,12 @@ static void lookup_judge_generation(struct lookup *lookup)
 
 static enum lookup_step lookup_step_decide(struct answer *a)
 {
-	struct entry *e;
-	enum lookup_step next;
-
 	lookup_judge_generation(&a->lookup);
-	e = a->lookup.found;
+	struct entry *e = a->lookup.found;
 	a->lookup.found = NULL;
 	if (!e)
 		return lookup_decide_nothing(a);
-	next = e->vary ? lookup_decide_variants(a, e) : lookup_decide_entry(a, e);
+	enum lookup_step next = e->vary ? lookup_decide_variants(a, e) : lookup_decide_entry(a, e);
 	entry_unref(&e);
 	return next;
 }

@@ -67,7 +67,7 @@ static bool lookup_takes_substitute(const struct answer *a, const struct object 
 
 bool lookup_again(struct answer *a, const struct object *o)
 {
-	bool collapsed = a->source == SOURCE_COLLAPSED, own;
+	bool collapsed = a->source == SOURCE_COLLAPSED;
 	const struct audience *to = collapsed || a->lookup.plain ? object_audience(o) : NULL;
 
 	if (object_phase(o) == OBJECT_WAITING) {
@@ -82,7 +82,7 @@ bool lookup_again(struct answer *a, const struct object *o)
 	}
 	if (!collapsed)
 		return false;
-	own = (to && to->own) || !lookup_takes_substitute(a, o);
+	bool own = (to && to->own) || !lookup_takes_substitute(a, o);
 	if (!own && !(object_phase(o) == OBJECT_FAILED && object_failure(o)->error == FAILURE_ABANDONED))
 		return false;
 	if (own)

@@ -59,10 +59,9 @@ static void moved_add_path(struct text *t, const struct conf_route *route, struc
 	const struct conf_origin *origin = &route->origin;
 	bool slash = route->prefix[route->prefix_len - 1] == '/';
 	struct text base = { 0 };
-	size_t n;
 
 	text_printf(&base, "%s://%s%s", url_scheme_name(origin->scheme), origin->authority, origin->path);
-	n = base.len;
+	size_t n = base.len;
 	if (base.failed)
 		t->failed = true;
 	else if (place.len >= n && !memcmp(place.at, base.bytes, n)) {
@@ -103,14 +102,13 @@ static bool moved_location(struct text *t, const struct answer *a, const char *p
 	const struct conf_route *route = a->target.route;
 	struct slice at = { place, strlen(place) };
 	struct text path = { 0 };
-	bool leads;
 
 	if (a->target.mode == TARGET_GATEWAY) {
 		text_add(t, at.at, at.len);
 		return true;
 	}
 	moved_add_path(&path, route, at);
-	leads = path.len && !path.failed && moved_leads(a, &path, at);
+	bool leads = path.len && !path.failed && moved_leads(a, &path, at);
 	gateway_add_token(t, a->request);
 	text_add(t, path.bytes, path.len);
 	text_free(&path);
@@ -136,17 +134,15 @@ static struct object *moved_reply(const struct answer *a, const char *place)
 
 bool lookup_tells_move(struct answer *a)
 {
-	struct fill_moves_params p;
-	struct moves_scope scope;
 	struct text url = { 0 };
 	char *place = NULL;
 
 	if (a->target.route->moved != CONF_MOVED_TELL || moves_is_idle(cache_moves(a->ctx->cache)))
 		return false;
-	p = lookup_moves(a);
+	struct fill_moves_params p = lookup_moves(a);
 	if (!p.max_s)
 		return false;
-	scope = (struct moves_scope){ p.scope, p.generation, lookup_sent(a) };
+	struct moves_scope scope = (struct moves_scope){ p.scope, p.generation, lookup_sent(a) };
 	text_add(&url, a->lookup.key, a->url_len);
 	text_add(&url, "", 1);
 	if (!url.failed)

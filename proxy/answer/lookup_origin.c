@@ -210,11 +210,10 @@ static struct object *lookup_fetch_as(struct answer *a, const struct http_msg *m
 	struct request anybody = *a->request;
 	struct text sent = { 0 };
 	struct object *o = NULL;
-	size_t open;
 
 	anybody.msg = m;
 	anybody.says = *says;
-	open = request_head_sent(&sent, m, &a->target);
+	size_t open = request_head_sent(&sent, m, &a->target);
 	if (!sent.failed)
 		o = lookup_fetch(a, &anybody, (struct slice){ sent.bytes, sent.len }, open, e, alone, collapsed);
 	text_free(&sent);
@@ -248,12 +247,11 @@ void lookup_refresh(struct answer *a, struct entry *e)
 {
 	const struct cache_control nothing = { 0 };
 	struct failure f;
-	struct object *o;
 	struct http_msg m;
 	bool collapsed;
 
 	a->lookup.busy = cache_key(a->ctx->cache, a->lookup.key, a->lookup.key_len);
-	o = cache_in_flight_join(a->ctx->cache, &a->lookup.busy);
+	struct object *o = cache_in_flight_join(a->ctx->cache, &a->lookup.busy);
 	if (!o && lookup_waits_for(a, &f) == BACKOFF_GO &&
 	    !(lookup_asks_plainly(a) ? lookup_make_plain(a, &m) : request_head_for_anybody(&m, a->request->msg))) {
 		o = lookup_fetch_as(a, &m, &nothing, e, false, &collapsed);
@@ -267,13 +265,12 @@ void lookup_refresh(struct answer *a, struct entry *e)
 void lookup_refresh_ahead(struct answer *a, struct entry *e, int64_t now)
 {
 	const struct conf_route *route = a->target.route;
-	uint32_t spread;
 
 	if (!route->refresh_hot || !entry_is_hot(e, (unsigned)route->refresh_hot) ||
 	    !freshness_ends_soon(&e->freshness, now, 0) ||
 	    lookup_has_credentials(a))
 		return;
-	spread = (uint32_t)(hash_xx64(e->key, e->key_len) + (uint64_t)e->freshness.response_time);
+	uint32_t spread = (uint32_t)(hash_xx64(e->key, e->key_len) + (uint64_t)e->freshness.response_time);
 	if (!freshness_ends_soon(&e->freshness, now, spread) || !entry_claim(e))
 		return;
 	stats_add(loop_stats(a->ctx->loop), STAT_REFRESHES_AHEAD, 1);

@@ -219,10 +219,10 @@ static void add_passes(struct text *t, const struct http_msg *m, const struct ta
 
 size_t request_head_sent(struct text *t, const struct http_msg *m, const struct target *target)
 {
-	size_t before = t->len, open;
+	size_t before = t->len;
 
 	add_client_fields(t, m, target);
-	open = t->len - before;
+	size_t open = t->len - before;
 	add_passes(t, m, target, NULL);
 	add_private_fields(t, m, target);
 	return open;
@@ -261,7 +261,6 @@ int request_head_write(struct fetch_request *asked, const struct http_msg *m, co
 	struct response_settings own = asked->transform.head;
 	struct text t = { 0 }, private = { 0 };
 	uint64_t forwards;
-	size_t before;
 
 	if (read)
 		memcpy(asked->method, "GET", sizeof "GET");
@@ -271,7 +270,7 @@ int request_head_write(struct fetch_request *asked, const struct http_msg *m, co
 		text_add(&t, begin.at, begin.len);
 	else
 		add_client_fields(&t, m, target);
-	before = t.len;
+	size_t before = t.len;
 	if (read && conditional) {
 		add_tags(&t, m, H_IF_NONE_MATCH, "If-None-Match", false, &asked->transform.head);
 		request_head_add_line(&t, "If-Modified-Since", http_msg_get(m, H_IF_MODIFIED_SINCE));
@@ -327,11 +326,9 @@ static bool is_left_out(const struct http_msg *m, const struct http_field *field
 
 static int request_head_copy(struct http_msg *m, const struct http_msg *from, const struct leaving_out *by)
 {
-	struct http_field *fields;
-
 	if (http_msg_init(m, from->n_fields ? from->n_fields : 1))
 		return -1;
-	fields = m->fields;
+	struct http_field *fields = m->fields;
 	*m = *from;
 	m->fields = fields;
 	m->n_fields = 0;

@@ -116,10 +116,9 @@ static void json_add_decision(struct text *t, const struct object_report *report
 {
 	static const struct object_report none;
 	char rule[VERDICT_FORMAT_MAX] = "";
-	const struct verdict *v;
 
 	report = report ? report : &none;
-	v = report->decided ? &report->verdict : &none.verdict;
+	const struct verdict *v = report->decided ? &report->verdict : &none.verdict;
 	if (report->decided)
 		verdict_rule(v, rule, sizeof rule);
 	json_add_word(t, "rule", rule);

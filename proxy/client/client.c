@@ -95,13 +95,11 @@ void client_enter(struct client *c, enum client_state state)
 
 void client_close(struct client *c, bool reset)
 {
-	bool unsent;
-
 	if (c->state == CL_CLOSED)
 		return;
 	/* A body that ends with the connection would look complete. */
 	reset = reset || (c->state == CL_SEND && c->exchange->sender.framing == FRAME_CLOSE);
-	unsent = !reset && c->state != CL_FLUSH && conn_flush(c->conn) == CONN_AGAIN;
+	bool unsent = !reset && c->state != CL_FLUSH && conn_flush(c->conn) == CONN_AGAIN;
 	if (client_is_busy(c)) {
 		stats_add(loop_stats(client_loop(c)), STAT_REQUESTS_DROPPED, 1);
 		client_log(c, "dropped");

@@ -218,18 +218,16 @@ bool client_send(struct client *c)
 	struct exchange *exchange = c->exchange;
 	uint64_t before = exchange->sender.bytes;
 	size_t unsent = conn_unsent(c->conn);
-	enum sender_result r;
-	bool moved;
 
 	exchange->sender.gathers = c->after == AFTER_STAYS && !exchange->body &&
 	    exchange->in_len > exchange->msg.head_len && unsent < CLIENT_GATHER_BYTES;
-	r = sender_write(&exchange->sender, c->conn, &c->reader);
+	enum sender_result r = sender_write(&exchange->sender, c->conn, &c->reader);
 	/* An answer that goes out at once is measured by one look at the clock. */
 	if (client_measures(c) || client_times(c)) {
 		exchange->sent_us = loop_now_us(client_loop(c));
 		exchange->first_us = exchange->first_us ? exchange->first_us : exchange->sent_us;
 	}
-	moved = exchange->sender.bytes > before || conn_unsent(c->conn) < unsent;
+	bool moved = exchange->sender.bytes > before || conn_unsent(c->conn) < unsent;
 	stats_add(loop_stats(client_loop(c)), STAT_BYTES_TO_CLIENTS, exchange->sender.bytes - before);
 	if (r == SENDER_BLOCKED && (moved || !c->blocked))
 		loop_arm(client_loop(c), &c->timer, client_conf(c)->write_timeout_ms);

@@ -179,7 +179,6 @@ bool client_must_log_in(struct client *c)
 	struct exchange *exchange = c->exchange;
 	const struct conf_user *user;
 	struct credentials given;
-	struct login asked;
 
 	if (!client_conf(c)->users.count)
 		return false;
@@ -189,7 +188,7 @@ bool client_must_log_in(struct client *c)
 		client_challenge(c);
 		return true;
 	}
-	asked = (struct login){ .users = &client_conf(c)->users, .given = &given,
+	struct login asked = (struct login){ .users = &client_conf(c)->users, .given = &given,
 		.client = exchange->who.known ? &exchange->who.ip : &nobody,
 		.now_ms = loop_now_ms(client_loop(c)) };
 	if ((user = logins_known(exchange->ctx.settings->logins, &asked)))

@@ -88,12 +88,11 @@ static void client_greet(struct client *c)
 	struct exchange *exchange = c->exchange;
 	char room[256];
 	struct text head = text_on(room, sizeof room);
-	struct iovec iov;
 
 	text_puts(&head, "HTTP/1.1 200 OK\r\nProxy-Status: ");
 	text_puts(&head, client_conf(c)->via);
 	text_puts(&head, "; details=\"opened by intercept\"\r\n\r\n");
-	iov = (struct iovec){ room, head.len };
+	struct iovec iov = (struct iovec){ room, head.len };
 	if (head.failed || !conn_cork(c->conn, &iov, 1)) {
 		client_close(c, true);
 		return;
@@ -131,7 +130,6 @@ bool client_opens(struct client *c)
 {
 	const struct request_context *ctx = &c->exchange->ctx;
 	struct parent_rules parents = fetch_plan_parents(ctx->conf, &ctx->conf->direct);
-	struct dial_target target;
 	struct destination to;
 	struct inside in;
 
@@ -141,7 +139,7 @@ bool client_opens(struct client *c)
 	if (!interception_wants(ctx->conf, in.host))
 		return false;
 	to.tls = true;
-	target = (struct dial_target){ .host = in.host, .port = in.port,
+	struct dial_target target = (struct dial_target){ .host = in.host, .port = in.port,
 		.tls = tls_set_origin(ctx->tls, &ctx->conf->direct), .guard = ctx->guard,
 		.parent = parent_choose(&parents, &to), .generation = ctx->settings->generation,
 		.connect_timeout_ms = ctx->conf->connect_timeout_ms, .id = ctx->id,

@@ -125,10 +125,9 @@ void client_open_tunnel(struct client *c, const char *host, uint16_t port)
 	struct parent_rules parents = fetch_plan_parents(ctx->conf, &ctx->conf->direct);
 	/* whatever the tunnel carries: CONNECT uses the parent that https uses */
 	struct destination to = { .tls = true, .port = port };
-	struct dial_target target;
 
 	snprintf(to.host, sizeof to.host, "%s", host);
-	target = (struct dial_target){ .host = to.host, .port = to.port, .guard = ctx->tunnel_guard,
+	struct dial_target target = (struct dial_target){ .host = to.host, .port = to.port, .guard = ctx->tunnel_guard,
 		.parent = parent_choose(&parents, &to), .tunnel = true,
 		.connect_timeout_ms = ctx->conf->connect_timeout_ms,
 		.id = ctx->id, .timing = fetch_timing_of(ctx->timing) };

@@ -115,7 +115,6 @@ static bool greeting_look(struct greeting *greeting)
 {
 	struct proxy_protocol header;
 	ssize_t n = recv(greeting->fd, greeting->head + greeting->len, sizeof greeting->head - greeting->len, MSG_PEEK);
-	enum proxy_protocol_result r;
 	size_t take;
 
 	if (n <= 0) {
@@ -124,7 +123,7 @@ static bool greeting_look(struct greeting *greeting)
 			greeting_close(greeting, greeting->len ? "closed within its header" : NULL);
 		return false;
 	}
-	r = proxy_protocol_read(&header, greeting->head, greeting->len + (size_t)n);
+	enum proxy_protocol_result r = proxy_protocol_read(&header, greeting->head, greeting->len + (size_t)n);
 	take = r == PROXY_PROTOCOL_DONE && header.length < greeting->len + (size_t)n ? header.length - greeting->len
 	    : (size_t)n;
 	if (r == PROXY_PROTOCOL_BAD || recv(greeting->fd, greeting->head + greeting->len, take, 0) != (ssize_t)take) {

@@ -136,12 +136,11 @@ static void on_timer(struct timer *timer)
 bool resolver_takes(const char *servers)
 {
 	ares_channel channel;
-	bool takes;
 
 	pthread_once(&library_once, library_init);
 	if (!*servers || library_status || ares_init(&channel) != ARES_SUCCESS)
 		return true;           /* what is wrong then has nothing to do with the servers */
-	takes = ares_set_servers_ports_csv(channel, servers) == ARES_SUCCESS;
+	bool takes = ares_set_servers_ports_csv(channel, servers) == ARES_SUCCESS;
 	ares_destroy(channel);
 	return takes;
 }

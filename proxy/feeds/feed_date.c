@@ -22,11 +22,10 @@ static void date_skip(struct slice *in, const char *of)
 static struct slice date_word(struct slice *in)
 {
 	size_t len = 0;
-	struct slice word;
 
 	while (len < in->len && date_is_letter(in->at[len]))
 		len++;
-	word = (struct slice){ in->at, len };
+	struct slice word = (struct slice){ in->at, len };
 	*in = (struct slice){ in->at + len, in->len - len };
 	return word;
 }
@@ -70,11 +69,10 @@ static int date_zone(struct slice *in)
 		{ "EST", -5 }, { "EDT", -4 }, { "CST", -6 }, { "CDT", -5 }, { "MST", -7 }, { "MDT", -6 },
 		{ "PST", -8 }, { "PDT", -7 }, { "CET", 1 }, { "CEST", 2 },
 	};
-	int hours, minutes, sign;
-	struct slice word;
+	int hours, minutes;
 
 	date_skip(in, " \t\r\n");
-	sign = date_char(in, '-') ? -1 : 1;
+	int sign = date_char(in, '-') ? -1 : 1;
 	if (sign < 0 || date_char(in, '+')) {
 		if (date_number(in, 2, &hours) < 2)
 			return 0;
@@ -82,7 +80,7 @@ static int date_zone(struct slice *in)
 		date_number(in, 2, &minutes);
 		return sign * (hours * HOUR_S + minutes * MINUTE_S);
 	}
-	word = date_word(in);
+	struct slice word = date_word(in);
 	for (size_t i = 0; i < sizeof zones / sizeof *zones; i++)
 		if (slice_is(word, zones[i].name))
 			return zones[i].hours * HOUR_S;
@@ -104,14 +102,12 @@ static bool date_year(struct slice *in, int *year)
 /* "Sat, 07 Sep 2002 09:42:31 +0200"; the weekday, the seconds and the time may be missing. */
 static bool date_rfc_822(struct slice s, struct http_date_parts *date)
 {
-	struct slice month;
-
 	date_word(&s);
 	date_skip(&s, "., \t");
 	if (!date_number(&s, 2, &date->day))
 		return false;
 	date_skip(&s, "- \t");
-	month = date_word(&s);
+	struct slice month = date_word(&s);
 	if (month.len < 3 || (date->month = http_date_month(month.at)) < 0)
 		return false;
 	date_skip(&s, ".,- \t");
@@ -144,7 +140,6 @@ static bool date_iso_8601(struct slice s, struct http_date_parts *date)
 bool feed_date_read(struct slice s, int64_t *seconds)
 {
 	struct http_date_parts d = { 0 };
-	int second;
 
 	if (!date_iso_8601(s, &d)) {
 		d = (struct http_date_parts){ 0 };
@@ -152,7 +147,7 @@ bool feed_date_read(struct slice s, int64_t *seconds)
 			return false;
 	}
 	/* The zone is in the seconds, beyond what a date has. */
-	second = d.second;
+	int second = d.second;
 	d.second = 0;
 	if (!http_date_make(&d, seconds))
 		return false;

@@ -155,11 +155,10 @@ static struct slice element_text(struct slice rest)
 static struct slice tag_name(struct slice tag, bool *prefixed)
 {
 	size_t len = 0;
-	const char *colon;
 
 	while (len < tag.len && !strchr(" \t\r\n/", tag.at[len]))
 		len++;
-	colon = memchr(tag.at, ':', len);
+	const char *colon = memchr(tag.at, ':', len);
 	*prefixed = colon != NULL;
 	return colon ? (struct slice){ colon + 1, len - (size_t)(colon + 1 - tag.at) } : (struct slice){ tag.at, len };
 }
@@ -219,13 +218,12 @@ void feed_hints_of(struct feed_hints *hints, struct object *body, int64_t now)
 	struct iovec iov[HINTS_IOV];
 	char *text = malloc(FEED_HINTS_LOOK_BYTES);
 	size_t len, at = 0;
-	int n;
 
 	*hints = (struct feed_hints){ 0 };
 	if (!text)
 		return;
 	object_attach(body, &r);
-	n = object_peek(&r, iov, HINTS_IOV, FEED_HINTS_LOOK_BYTES, &len);
+	int n = object_peek(&r, iov, HINTS_IOV, FEED_HINTS_LOOK_BYTES, &len);
 	for (int i = 0; i < n; i++) {
 		memcpy(text + at, iov[i].iov_base, iov[i].iov_len);
 		at += iov[i].iov_len;

@@ -174,10 +174,9 @@ static void seen_put(void *list, struct slice url, const struct feed_sum *from)
 	struct feeds_seen *feeds = list;
 	uint64_t hash = hash_keyed(url.at, url.len);
 	struct seen_shard *shard = &feeds->shards[hash % SEEN_SHARDS];
-	struct seen *seen;
 
 	pthread_mutex_lock(&shard->lock);
-	seen = seen_find(feeds, shard, url, hash);
+	struct seen *seen = seen_find(feeds, shard, url, hash);
 	if (seen && seen != TAILQ_FIRST(&shard->ages)) {
 		TAILQ_REMOVE(&shard->ages, seen, age);
 		TAILQ_INSERT_HEAD(&shard->ages, seen, age);

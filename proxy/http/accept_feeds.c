@@ -6,11 +6,11 @@ enum { WEIGHT_FULL = 1000, WEIGHT_NONE = -1 };
 /* A weight in thousandths; WEIGHT_NONE: it is none. */
 static int accept_weight(struct slice v)
 {
-	int weight, unit = WEIGHT_FULL;
+	int unit = WEIGHT_FULL;
 
 	if (!v.len || (v.at[0] != '0' && v.at[0] != '1') || (v.len > 1 && v.at[1] != '.'))
 		return WEIGHT_NONE;
-	weight = (v.at[0] - '0') * unit;
+	int weight = (v.at[0] - '0') * unit;
 	for (size_t i = 2; i < v.len; i++) {
 		if (v.at[i] < '0' || v.at[i] > '9')
 			return WEIGHT_NONE;

@@ -75,11 +75,10 @@ static void member_take(struct cache_control *cc, struct slice member, enum cc_w
 {
 	const char *equals = memchr(member.at, '=', member.len);
 	struct slice name = { member.at, equals ? (size_t)(equals - member.at) : member.len }, value = { NULL, 0 };
-	enum cache_directive d;
 
 	if (equals)
 		value = slice_unquoted((struct slice){ equals + 1, member.len - name.len - 1 });
-	d = directive_find(name, where);
+	enum cache_directive d = directive_find(name, where);
 	if (d == CC_COUNT)
 		return;
 	if (directives[d].argument != CC_FIELDS || value.len) {

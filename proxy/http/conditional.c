@@ -157,12 +157,12 @@ struct range_spec {
 /* section 14.1.1; false: none, several, or not understood */
 static bool range_read(const struct http_msg *m, struct range_spec *spec)
 {
-	struct slice value = http_msg_get(m, H_RANGE), set, last, unit = slice_until(value, '=', &set), first;
+	struct slice value = http_msg_get(m, H_RANGE), set, last, unit = slice_until(value, '=', &set);
 
 	if (m->method != METHOD_GET || http_msg_count(m, H_RANGE) != 1 || !slice_is(unit, "bytes") ||
 	    memchr(set.at ? set.at : "", ',', set.len))
 		return false;
-	first = slice_until(slice_trim(set), '-', &last);
+	struct slice first = slice_until(slice_trim(set), '-', &last);
 	last = slice_trim(last);
 	if (!last.at)
 		return false;

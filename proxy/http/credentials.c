@@ -86,24 +86,23 @@ bool credentials_read_token(struct credentials *to, struct slice token)
 {
 	char text[CREDENTIALS_TEXT_MAX + 2];
 	size_t len = 0;
-	bool read;
 	int c = 0;
 
 	while (token.len && len < sizeof text && (c = credentials_take(&token)) >= 0)
 		text[len++] = (char)c;
 	/* Between the slash and the @. */
-	read = !token.len && len > 2 && text[len - 1] == '@' && credentials_split(to, text + 1, len - 2);
+	bool read = !token.len && len > 2 && text[len - 1] == '@' && credentials_split(to, text + 1, len - 2);
 	explicit_bzero(text, len);
 	return read;
 }
 
 bool credentials_in_url(struct slice url)
 {
-	const char *at, *end = url.at + url.len;
+	const char *end = url.at + url.len;
 
 	if (!url_is_http(url.at, url.len))
 		return false;
-	at = memchr(url.at, '/', url.len);
+	const char *at = memchr(url.at, '/', url.len);
 	for (at += 2; at < end && *at != '/'; at++)
 		;
 	return at < end && credentials_token((struct slice){ at, (size_t)(end - at) });

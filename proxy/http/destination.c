@@ -60,11 +60,10 @@ enum destination_error destination_from_url(struct destination *d, struct slice 
 	size_t len = 0;
 	char *encoded = url_text_encode(url.at, url.len, &len), *ascii;
 	struct slice text = encoded ? (struct slice){ encoded, len } : url;
-	enum destination_error e;
 
 	if ((ascii = idn_url(text.at, text.len, &len)))
 		text = (struct slice){ ascii, len };
-	e = from_ascii_url(d, text, why);
+	enum destination_error e = from_ascii_url(d, text, why);
 	free(encoded);
 	free(ascii);
 	return e;

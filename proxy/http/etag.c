@@ -57,11 +57,10 @@ void etag_transform(struct text *t, struct slice upstream, const char *suffix)
 static const char *etag_mark(struct slice tag, size_t *tail, bool *is_gzip)
 {
 	size_t gzip = sizeof ETAG_GZIP - 1;
-	const char *mark;
 
 	*is_gzip = tag.len > gzip + 2 && !memcmp(tag.at + tag.len - 1 - gzip, ETAG_GZIP, gzip);
 	*tail = ETAG_MARK_LEN + ETAG_DIGITS + 1 + (*is_gzip ? gzip : 0);
-	mark = tag.len > *tail ? tag.at + tag.len - *tail : NULL;
+	const char *mark = tag.len > *tail ? tag.at + tag.len - *tail : NULL;
 	return mark && etag_prefix(tag) >= 0 && !memcmp(mark, ETAG_MARK, ETAG_MARK_LEN) ? mark : NULL;
 }
 

@@ -132,10 +132,9 @@ enum storable freshness_storable(const struct request *request, const struct htt
 	struct cache_control cc;
 	struct http_list it = { 0, 0 };
 	struct slice member;
-	bool keeps;
 
 	cache_control_response(&cc, m);
-	keeps = cc_has(&cc, CC_PUBLIC) || cc_has(&cc, CC_S_MAXAGE);
+	bool keeps = cc_has(&cc, CC_PUBLIC) || cc_has(&cc, CC_S_MAXAGE);
 	if (!request_reads(request))
 		return STORABLE_METHOD;
 	if (cc_has(&request->says, CC_NO_STORE))
@@ -195,12 +194,12 @@ static int64_t changed(const struct http_msg *m, int64_t date, int64_t now, cons
 static int64_t heuristic_lifetime(const struct http_msg *m, const struct cache_control *cc, int64_t date, int64_t now,
     const struct freshness_settings *settings)
 {
-	int64_t lifetime, most = settings->adaptive ? ADAPTIVE_MAX_S : HEURISTIC_MAX_S, at;
+	int64_t most = settings->adaptive ? ADAPTIVE_MAX_S : HEURISTIC_MAX_S;
 
 	if (!freshness_heuristic_status(m->status) && !cc_has(cc, CC_PUBLIC))
 		return 0;
-	at = changed(m, date, now, settings);
-	lifetime = at < date ? (date - at) / HEURISTIC_SHARE : 0;
+	int64_t at = changed(m, date, now, settings);
+	int64_t lifetime = at < date ? (date - at) / HEURISTIC_SHARE : 0;
 	if (lifetime > most)
 		lifetime = most;
 	/* The feed's own hint and the operator's floor count for responses of status 200 only. */
@@ -260,16 +259,15 @@ void freshness_read(struct freshness *fresh, const struct http_msg *m, int64_t r
     const struct freshness_settings *settings)
 {
 	struct cache_control cc;
-	int64_t date, apparent_age, corrected_age;
-	bool revalidates;
+	int64_t date;
 
 	cache_control_response(&cc, m);
 	*fresh = (struct freshness){ .response_time = response_time, .same_since = settings->same_since };
 	if (!http_date_read(http_msg_get(m, H_DATE), response_time, &date))
 		date = response_time;
 	/* section 4.2.3 */
-	apparent_age = response_time > date ? response_time - date : 0;
-	corrected_age = age_value(m) + (response_time > request_time ? response_time - request_time : 0);
+	int64_t apparent_age = response_time > date ? response_time - date : 0;
+	int64_t corrected_age = age_value(m) + (response_time > request_time ? response_time - request_time : 0);
 	fresh->initial_age_s = apparent_age > corrected_age ? apparent_age : corrected_age;
 	fresh->lifetime_s = freshness_lifetime(fresh, m, &cc, date, settings);
 	limit_lifetime(fresh, m, settings);
@@ -278,7 +276,7 @@ void freshness_read(struct freshness *fresh, const struct http_msg *m, int64_t r
 	if (cc.listed >> CC_NO_CACHE & 1)
 		fresh->flags |= FRESHNESS_NO_CACHE_FIELDS;
 	/* sections 5.2.2.2, 5.2.2.8, 5.2.2.10 */
-	revalidates = cc_has(&cc, CC_MUST_REVALIDATE) || cc_has(&cc, CC_PROXY_REVALIDATE);
+	bool revalidates = cc_has(&cc, CC_MUST_REVALIDATE) || cc_has(&cc, CC_PROXY_REVALIDATE);
 	if (revalidates || cc_has(&cc, CC_S_MAXAGE))
 		fresh->flags |= FRESHNESS_NO_STALE;
 	if (cc_has(&cc, CC_IMMUTABLE))

@@ -90,11 +90,10 @@ static int on_value(llhttp_t *ll, const char *at, size_t len)
 {
 	struct http_parser *parser = ll->data;
 	struct http_msg *m = parser->msg;
-	struct http_field *field;
 
 	if (parser->head_done)
 		return 0;
-	field = &m->fields[m->n_fields - 1];
+	struct http_field *field = &m->fields[m->n_fields - 1];
 	if (!field->value_len)
 		field->value = (uint32_t)(at - m->base);
 	else if (m->base + field->value + field->value_len != at)
@@ -331,9 +330,6 @@ static bool http_framing_ends(struct http_parser *parser, const char *data, size
 enum http_parse_result http_parse(struct http_parser *parser, const char *data, size_t len, size_t *used)
 {
 	bool was_head = !parser->head_done;
-	llhttp_errno_t e;
-	size_t seen;
-	char before;
 
 	*used = 0;
 	if (parser->error != HTTP_E_NONE)
@@ -341,15 +337,15 @@ enum http_parse_result http_parse(struct http_parser *parser, const char *data, 
 	if (parser->done)
 		return PARSE_DONE;
 	parser->body_end = NULL;
-	e = llhttp_execute(&parser->ll, data, len);
+	llhttp_errno_t e = llhttp_execute(&parser->ll, data, len);
 	*used = e == HPE_OK ? len : (size_t)(llhttp_get_error_pos(&parser->ll) - data);
 	/* after an error the byte that was refused counts as seen */
-	seen = e == HPE_OK || e == HPE_PAUSED || *used == len ? *used : *used + 1;
+	size_t seen = e == HPE_OK || e == HPE_PAUSED || *used == len ? *used : *used + 1;
 	if (was_head && !head_lines_valid(data, seen, data > parser->msg->base ? data[-1] : 0)) {
 		http_fail(parser, HTTP_E_SYNTAX, "line not ended by CRLF, or folded");
 		return PARSE_ERROR;
 	}
-	before = *used > 1 ? data[*used - 2] : parser->last;
+	char before = *used > 1 ? data[*used - 2] : parser->last;
 	if (*used)
 		parser->last = data[*used - 1];
 	if (!was_head && !http_framing_ends(parser, data, *used)) {
@@ -374,13 +370,11 @@ enum http_parse_result http_parse(struct http_parser *parser, const char *data, 
 
 enum http_parse_result http_parse_eof(struct http_parser *parser)
 {
-	llhttp_errno_t e;
-
 	if (parser->error != HTTP_E_NONE)
 		return PARSE_ERROR;
 	if (parser->done)
 		return PARSE_DONE;
-	e = llhttp_finish(&parser->ll);
+	llhttp_errno_t e = llhttp_finish(&parser->ll);
 	if (parser->done && parser->head_done)
 		return PARSE_DONE;
 	http_fail(parser, HTTP_E_INCOMPLETE,

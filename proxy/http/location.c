@@ -106,17 +106,17 @@ static void location_split(struct slice ref, struct slice *path, struct slice *q
 static void location_merge(struct text *t, const struct destination *base, struct slice ref)
 {
 	struct slice path, query, base_path = { NULL, 0 }, base_query = { NULL, 0 };
-	size_t start = t->len, dir, len;
+	size_t start = t->len;
 
 	location_split(ref, &path, &query);
 	if (base)
 		location_split((struct slice){ base->path, base->path_len }, &base_path, &base_query);
-	dir = path.len && is_slash(path.at[0]) ? 0 : base_path.len;
+	size_t dir = path.len && is_slash(path.at[0]) ? 0 : base_path.len;
 	while (path.len && dir && base_path.at[dir - 1] != '/')
 		dir--;
 	text_add(t, base_path.at, dir);
 	add_path(t, path);
-	len = t->len - start;
+	size_t len = t->len - start;
 	if (!t->failed && path.len) {
 		remove_dots(t->bytes + start, &len);
 		t->len = start + len;

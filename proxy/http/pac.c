@@ -17,14 +17,13 @@ bool pac_is(const struct conf *conf, struct slice target)
 static void add_block(struct text *t, const struct cidr *cidr)
 {
 	char ip[INET6_ADDRSTRLEN], mask[INET_ADDRSTRLEN];
-	uint32_t bits;
 
 	inet_ntop(cidr->ip.ipv6 ? AF_INET6 : AF_INET, cidr->ip.bytes, ip, sizeof ip);
 	if (cidr->ip.ipv6) {
 		text_printf(t, "h == \"%s\"", ip);
 		return;
 	}
-	bits = cidr->bits ? htonl(~0u << (32 - cidr->bits)) : 0;
+	uint32_t bits = cidr->bits ? htonl(~0u << (32 - cidr->bits)) : 0;
 	inet_ntop(AF_INET, &bits, mask, sizeof mask);
 	text_printf(t, "ip && isInNet(h, \"%s\", \"%s\")", ip, mask);
 }

@@ -53,7 +53,6 @@ static enum target_error target_from_path(struct target *out, const struct conf 
 	struct slice rest = { target.at + 1, target.len - 1 };
 	const char *colon = memchr(rest.at, ':', rest.len);
 	size_t scheme = (size_t)(colon - rest.at) + 2;
-	enum target_error e;
 	char *url;
 
 	if (scheme < rest.len && rest.at[scheme] == '/')
@@ -63,7 +62,7 @@ static enum target_error target_from_path(struct target *out, const struct conf 
 	memcpy(url, rest.at, scheme);
 	url[scheme] = '/';
 	memcpy(url + scheme + 1, rest.at + scheme, rest.len - scheme);
-	e = target_set_url(out, conf, (struct slice){ url, rest.len + 1 }, why);
+	enum target_error e = target_set_url(out, conf, (struct slice){ url, rest.len + 1 }, why);
 	free(url);
 	return e;
 }
@@ -84,20 +83,19 @@ static enum target_error target_set_text(struct target *target, const struct con
 static enum target_error target_from_query(struct target *target, const struct conf *conf, struct slice value,
     const char **why)
 {
-	struct slice rest, first = slice_until(value, '&', &rest), given;
+	struct slice rest, first = slice_until(value, '&', &rest);
 	struct text plain = { 0 }, meant = { 0 };
-	enum target_error e;
 
 	text_reserve(&plain, value.len + 1);           /* so that there are bytes, if only none of them */
 	if (memmem(first.at, first.len, "://", 3))
 		text_add(&plain, value.at, value.len);
 	else
 		loose_url_decode(&plain, first);
-	given = (struct slice){ plain.bytes, plain.len };
+	struct slice given = (struct slice){ plain.bytes, plain.len };
 	if (plain.failed || starts(given, "http://") || starts(given, "https://") || !given.len ||
 	    !loose_url(&meant, given, false))
 		return target_set_text(target, conf, &plain, why);
-	e = target_set_text(target, conf, &meant, why);
+	enum target_error e = target_set_text(target, conf, &meant, why);
 	text_free(&plain);
 	return e;
 }
@@ -191,7 +189,7 @@ enum target_error target_find(struct target *out, const struct conf *conf, const
     char *room, size_t cap,
     const char **why)
 {
-	struct slice target = http_msg_target(m), host, path, query;
+	struct slice target = http_msg_target(m), host, query;
 	const struct conf_route *route;
 	struct url_host asked;
 
@@ -218,7 +216,7 @@ enum target_error target_find(struct target *out, const struct conf *conf, const
 			out->mode = TARGET_GATEWAY;
 			return target_from_path(out, conf, target, why);
 		}
-	path = slice_until(target, '?', &query);
+	struct slice path = slice_until(target, '?', &query);
 	if (!url_path_valid(path.at, path.len) || !target_visible(target))
 		return TARGET_BAD_TARGET;
 	if ((route = conf_route_match_host(conf, host.at ? host.at : "", &asked, target.at, target.len))) {

@@ -53,7 +53,6 @@ static enum target_error judge_host(const struct inside *in, const struct http_m
 {
 	struct slice host = http_msg_get(m, H_HOST), target = http_msg_target(m);
 	size_t n = http_msg_count(m, H_HOST), len;
-	enum target_error e;
 	char *ascii;
 
 	if (n > 1 || (!n && m->minor >= 1))
@@ -62,7 +61,7 @@ static enum target_error judge_host(const struct inside *in, const struct http_m
 		return n ? TARGET_BAD_HOST : TARGET_OK;
 	if (!url_is_http(target.at, target.len) || !(ascii = idn_host(host.at, host.len, &len)))
 		return judge_host_named(in, host);
-	e = judge_host_named(in, (struct slice){ ascii, len });
+	enum target_error e = judge_host_named(in, (struct slice){ ascii, len });
 	free(ascii);
 	return e;
 }

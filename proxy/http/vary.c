@@ -160,11 +160,9 @@ static void vary_add_preference(struct text *key, struct slice member, bool quot
 /* Takes the first of the remaining field lines. False: there is none left. */
 static bool vary_next_line(struct slice *sent, struct slice *name, struct slice *value)
 {
-	struct slice line;
-
 	if (!sent->len)
 		return false;
-	line = slice_until(*sent, '\n', sent);
+	struct slice line = slice_until(*sent, '\n', sent);
 	if (line.len && line.at[line.len - 1] == '\r')
 		line.len--;
 	*name = slice_until(line, ':', value);

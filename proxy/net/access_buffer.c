@@ -15,11 +15,9 @@
  * get into, or that much of a longer line. */
 static size_t access_piece(const char *lines, size_t len)
 {
-	const char *last;
-
 	if (len <= PIPE_BUF)
 		return len;
-	last = memrchr(lines, '\n', PIPE_BUF);
+	const char *last = memrchr(lines, '\n', PIPE_BUF);
 	return last ? (size_t)(last + 1 - lines) : PIPE_BUF;
 }
 
@@ -44,11 +42,9 @@ static uint64_t access_to_stdout(const char *lines, size_t len)
 
 void access_buffer_flush(struct access_buffer *buffer)
 {
-	uint64_t lost;
-
 	if (!buffer->len)
 		return;
-	lost = buffer->sink ? access_sink_put(buffer->sink, buffer->lines, buffer->len)
+	uint64_t lost = buffer->sink ? access_sink_put(buffer->sink, buffer->lines, buffer->len)
 	                    : access_to_stdout(buffer->lines, buffer->len);
 	stats_add(buffer->stats, STAT_ACCESS_LOST, lost);
 	buffer->len = 0;

@@ -37,12 +37,9 @@ static size_t access_sink_room(const struct access_sink *sink, const char *lines
 
 uint64_t access_sink_put(struct access_sink *sink, const char *lines, size_t len)
 {
-	bool first;
-	size_t taken;
-
 	pthread_mutex_lock(&sink->lock);
-	first = !sink->len;
-	taken = access_sink_room(sink, lines, len);
+	bool first = !sink->len;
+	size_t taken = access_sink_room(sink, lines, len);
 	memcpy(sink->queue + sink->len, lines, taken);
 	sink->len += taken;
 	pthread_mutex_unlock(&sink->lock);
@@ -67,16 +64,13 @@ struct access_batch {
 
 static struct access_batch access_sink_take(struct access_sink *sink)
 {
-	struct access_batch b;
-	char *full;
-
 	pthread_mutex_lock(&sink->lock);
 	while (!sink->len && !sink->reopen && !sink->ending)
 		pthread_cond_wait(&sink->news, &sink->lock);
-	full = sink->queue;
+	char *full = sink->queue;
 	sink->queue = sink->spare;
 	sink->spare = full;
-	b = (struct access_batch){ sink->len, sink->reopen, sink->ending };
+	struct access_batch b = (struct access_batch){ sink->len, sink->reopen, sink->ending };
 	sink->len = 0;
 	sink->reopen = false;
 	pthread_mutex_unlock(&sink->lock);

@@ -20,13 +20,12 @@ int ca_fail(struct ca_why *why, enum ca_file file, const char *format, ...)
 	unsigned long e = ERR_peek_error();
 	const char *reason = e ? ERR_reason_error_string(e) : NULL;
 	va_list arguments;
-	size_t n;
 
 	why->file = file;
 	va_start(arguments, format);
 	vsnprintf(why->text, sizeof why->text, format, arguments);
 	va_end(arguments);
-	n = strlen(why->text);
+	size_t n = strlen(why->text);
 	if (e)
 		snprintf(why->text + n, sizeof why->text - n, ": %s", reason ? reason : "unknown error");
 	ERR_clear_error();

@@ -29,16 +29,15 @@ static int read_address(const char *text, bool block, unsigned char out[2 * size
 	const char *slash = block ? strchr(text, '/') : NULL;
 	size_t len = slash ? (size_t)(slash - text) : strlen(text);
 	char ip[INET6_ADDRSTRLEN];
-	int bytes, bits;
 
 	if (len >= sizeof ip)
 		return 0;
 	memcpy(ip, text, len);
 	ip[len] = '\0';
-	bytes = inet_pton(AF_INET, ip, out) == 1 ? 4 : inet_pton(AF_INET6, ip, out) == 1 ? 16 : 0;
+	int bytes = inet_pton(AF_INET, ip, out) == 1 ? 4 : inet_pton(AF_INET6, ip, out) == 1 ? 16 : 0;
 	if (!bytes || !block)
 		return bytes;
-	bits = slash ? atoi(slash + 1) : bytes * 8;
+	int bits = slash ? atoi(slash + 1) : bytes * 8;
 	if (slash && (strspn(slash + 1, "0123456789") != strlen(slash + 1) || !slash[1] || bits > bytes * 8))
 		return 0;
 	for (int i = 0; i < bytes; i++) {
@@ -97,11 +96,10 @@ static int add_alternative_name(X509 *x, const char *name, bool critical)
 	GENERAL_NAMES *names = GENERAL_NAMES_new();
 	GENERAL_NAME *g = general_name(name, false);
 	bool there = names && g && sk_GENERAL_NAME_push(names, g) > 0;
-	int added;
 
 	if (!there)
 		GENERAL_NAME_free(g);
-	added = there ? X509_add1_ext_i2d(x, NID_subject_alt_name, names, critical, X509V3_ADD_DEFAULT) : 0;
+	int added = there ? X509_add1_ext_i2d(x, NID_subject_alt_name, names, critical, X509V3_ADD_DEFAULT) : 0;
 	GENERAL_NAMES_free(names);
 	return added == 1 ? 0 : -1;
 }
@@ -154,12 +152,11 @@ static int add_extension(X509 *x, X509 *issuer, int nid, const char *value)
 {
 	X509V3_CTX ctx;
 	X509_EXTENSION *e;
-	int added;
 
 	X509V3_set_ctx_nodb(&ctx);
 	X509V3_set_ctx(&ctx, issuer, x, NULL, NULL, 0);
 	e = X509V3_EXT_conf_nid(NULL, &ctx, nid, value);
-	added = e ? X509_add_ext(x, e, -1) : 0;
+	int added = e ? X509_add_ext(x, e, -1) : 0;
 	X509_EXTENSION_free(e);
 	return added == 1 ? 0 : -1;
 }

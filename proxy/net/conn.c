@@ -242,10 +242,8 @@ bool conn_must_pause(const struct conn *conn)
 
 ssize_t conn_read(struct conn *conn, void *buf, size_t cap)
 {
-	ssize_t n;
-
 	conn->drained = false;
-	n = conn->transport->read(conn, buf, cap);
+	ssize_t n = conn->transport->read(conn, buf, cap);
 	if (n > 0)
 		loop_took(conn->loop, (size_t)n);
 	return n;
@@ -289,7 +287,7 @@ bool conn_splices(const struct conn *conn)
 
 ssize_t conn_splice(struct conn *conn, struct iovec *iov, int n_copied, int n_iov, bool more)
 {
-	ssize_t n, sent;
+	ssize_t n;
 
 	if (!conn->unsent) {
 		n = splice_send(loop_splice(conn->loop), loop_now_ms(conn->loop), conn->fd, iov, n_copied, n_iov, more);
@@ -298,7 +296,7 @@ ssize_t conn_splice(struct conn *conn, struct iovec *iov, int n_copied, int n_io
 		conn->held = more;
 		return conn_result(conn, n);
 	}
-	sent = conn_writev_more(conn, iov, n_copied);
+	ssize_t sent = conn_writev_more(conn, iov, n_copied);
 	for (n = sent; n_copied && n >= (ssize_t)iov->iov_len; iov++, n_copied--, n_iov--)
 		n -= (ssize_t)iov->iov_len;
 	if (sent < 0 || n_copied)

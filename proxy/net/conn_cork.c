@@ -83,12 +83,10 @@ ssize_t conn_writev_behind(struct conn *conn, struct iovec *iov, int n_iov, bool
 
 int conn_flush(struct conn *conn)
 {
-	ssize_t n;
-
 	if (!conn->unsent)
 		return 0;
 	conn->held = false;
-	n = conn_writev_behind(conn, NULL, 0, false);
+	ssize_t n = conn_writev_behind(conn, NULL, 0, false);
 	return n < 0 ? (int)n : 0;
 }
 

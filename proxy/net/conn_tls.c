@@ -271,7 +271,6 @@ static int tls_handshake_later(struct conn *conn, int n)
 static int tls_handshake(struct conn *conn)
 {
 	struct conn_tls *tls = conn->tls;
-	int n;
 
 	if (tls->task.is_slice && !tls->is_turn) {
 		tls_resume(conn);
@@ -284,7 +283,7 @@ static int tls_handshake(struct conn *conn)
 	tls_begin();
 	tls_refill(tls);
 	tls->wire.holds = true;
-	n = SSL_do_handshake(tls->ssl);
+	int n = SSL_do_handshake(tls->ssl);
 	tls->wire.holds = false;
 	if (n != 1)
 		return tls_handshake_later(conn, n);
@@ -355,7 +354,7 @@ static ssize_t tls_writev(struct conn *conn, struct iovec *iov, int n_iov, bool 
 	uint8_t record[TLS_RECORD_BYTES], need;
 	const void *from = record;
 	size_t len = 0;
-	int n, r;
+	int n;
 
 	if (!tls->up || tls->broken)
 		return CONN_FAILED;
@@ -375,7 +374,7 @@ static ssize_t tls_writev(struct conn *conn, struct iovec *iov, int n_iov, bool 
 	tls_begin();
 	if ((n = SSL_write(tls->ssl, from, (int)len)) > 0)
 		return n;
-	r = tls_outcome(conn, n, &need);
+	int r = tls_outcome(conn, n, &need);
 	/* No event of the socket tells of a failure within OpenSSL: the task makes the owner read, and the read returns
 	 * it. */
 	if (tls->over) {

@@ -181,12 +181,10 @@ static enum leaves_answer leaves_ask(struct leaves *leaves, const char *name, en
 enum leaves_answer leaves_get(struct leaves *leaves, const char *name, enum ca_kind kind, int64_t now_s,
     struct leaf_waiter *waiter)
 {
-	enum leaves_answer answer;
-
 	waiter->leaf = NULL;
 	waiter->entry = NULL;
 	pthread_mutex_lock(&leaves->lock);
-	answer = leaves_ask(leaves, name, kind, now_s, waiter);
+	enum leaves_answer answer = leaves_ask(leaves, name, kind, now_s, waiter);
 	pthread_mutex_unlock(&leaves->lock);
 	return answer;
 }
@@ -207,10 +205,8 @@ void leaves_cancel(struct leaves *leaves, struct leaf_waiter *waiter)
 
 bool leaves_told(struct leaves *leaves, const struct leaf_waiter *waiter)
 {
-	bool told;
-
 	pthread_mutex_lock(&leaves->lock);
-	told = !waiter->entry;
+	bool told = !waiter->entry;
 	pthread_mutex_unlock(&leaves->lock);
 	return told;
 }

@@ -154,12 +154,11 @@ static bool loop_round_is_spent(struct loop *loop, uint64_t began_us)
 static void loop_run_tasks(struct loop *loop)
 {
 	struct task mark = { .queued = true }, *t;
-	uint64_t began_us;
 
 	loop->taken = 0;
 	if (TAILQ_EMPTY(&loop->tasks))
 		return;
-	began_us = loop_now_us(loop);
+	uint64_t began_us = loop_now_us(loop);
 	TAILQ_INSERT_TAIL(&loop->tasks, &mark, link);
 	while ((t = TAILQ_FIRST(&loop->tasks)) != &mark) {
 		loop_run_task(loop, t);
@@ -253,11 +252,11 @@ static void loop_schedule_tick(struct loop *loop, uint64_t due_ms)
 static void on_tick(evutil_socket_t fd, short what, void *arg)
 {
 	struct loop *loop = arg;
-	uint64_t next = 0, now;
+	uint64_t next = 0;
 
 	(void)fd, (void)what;
 	loop->tick_due_ms = 0;
-	now = loop_now_ms(loop);
+	uint64_t now = loop_now_ms(loop);
 	for (size_t i = 0; i < loop->n_queues; i++) {
 		struct timer_list *list = &loop->queues[i].timers;
 		struct timer *timer;
@@ -293,14 +292,12 @@ static struct timer_queue *loop_queue(struct loop *loop, uint64_t duration_ms)
 
 void loop_arm(struct loop *loop, struct timer *timer, uint64_t duration_ms)
 {
-	struct timer *before;
-
 	loop_disarm(loop, timer);
 	if (!duration_ms)
 		return;
 	timer->queue = loop_queue(loop, duration_ms);
 	timer->due_ms = loop_now_ms(loop) + duration_ms;
-	before = TAILQ_LAST(&timer->queue->timers, timer_list);
+	struct timer *before = TAILQ_LAST(&timer->queue->timers, timer_list);
 	while (before && before->due_ms > timer->due_ms)
 		before = TAILQ_PREV(before, timer_list, link);
 	if (before)

@@ -70,11 +70,9 @@ bool loop_turn_is_spent(const struct loop_turn *turn)
 
 bool loop_turn_call_is_spent(struct loop_turn *turn)
 {
-	uint64_t now_us;
-
 	if (!turn->began_us)
 		return false;
-	now_us = turn_clock(CLOCK_MONOTONIC);
+	uint64_t now_us = turn_clock(CLOCK_MONOTONIC);
 	if (!turn->looked_us)
 		turn->looked_us = now_us;
 	return now_us - turn->began_us >= LOOP_TURN_SPENT_US || now_us - turn->looked_us >= LOOP_CALL_SPENT_US;
@@ -87,12 +85,10 @@ bool loop_turn_looked(const struct loop_turn *turn)
 
 void loop_turn_end(struct loop_turn *turn, struct stats *stats)
 {
-	uint64_t took;
-
 	turn_watch(turn, NULL);
 	if (!turn->began_us)
 		return;
-	took = turn->counts ? turn_clock(CLOCK_MONOTONIC) - turn->began_us : 0;
+	uint64_t took = turn->counts ? turn_clock(CLOCK_MONOTONIC) - turn->began_us : 0;
 	turn->began_us = 0;
 	if (!turn->counts)
 		return;

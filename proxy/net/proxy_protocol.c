@@ -96,11 +96,10 @@ static enum proxy_protocol_result read_v1(struct proxy_protocol *header, const c
 static enum proxy_protocol_result read_v2(struct proxy_protocol *header, const uint8_t *bytes, size_t len)
 {
 	const uint8_t *addresses = bytes + PROXY_PROTOCOL_V2_FIXED;
-	size_t named;
 
 	if (len < PROXY_PROTOCOL_V2_FIXED)
 		return PROXY_PROTOCOL_MORE;
-	named = (size_t)(bytes[14] << 8 | bytes[15]);
+	size_t named = (size_t)(bytes[14] << 8 | bytes[15]);
 	header->length = PROXY_PROTOCOL_V2_FIXED + named;
 	header->whose = PROXY_PROTOCOL_LOCAL;
 	if (bytes[12] == V2_LOCAL)

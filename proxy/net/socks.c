@@ -151,8 +151,6 @@ static enum socks_result socks_take_reply(const struct socks *socks, struct fail
 
 enum socks_result socks_take(struct socks *socks, size_t len, struct text *out, struct failure *failure)
 {
-	enum socks_result r;
-
 	socks->len += len;
 	if (socks->step != SOCKS_LOGIN && socks->answer[0] != SOCKS_VERSION) {
 		failure_set(failure, FAILURE_PARENT_REFUSED, "it does not speak SOCKS5");
@@ -162,7 +160,7 @@ enum socks_result socks_take(struct socks *socks, size_t len, struct text *out, 
 		return SOCKS_MORE;
 	if (socks->step == SOCKS_CONNECT)
 		return socks_take_reply(socks, failure);
-	r = socks->step == SOCKS_METHOD ? socks_take_method(socks, out, failure)
+	enum socks_result r = socks->step == SOCKS_METHOD ? socks_take_method(socks, out, failure)
 	    : socks_take_login(socks, out, failure);
 	socks->len = 0;
 	return r;

@@ -42,13 +42,13 @@ static int splice_open(struct splice *self)
 /* Puts as many of the bytes into the pipe as fit. */
 static ssize_t splice_fill(struct splice *self, const struct iovec *iov, int n_copied, int n)
 {
-	ssize_t len = 0, copied = 0, referred;
+	ssize_t len = 0, copied = 0;
 
 	for (int i = 0; i < n_copied; i++)
 		len += (ssize_t)iov[i].iov_len;
 	if (len && (copied = writev(self->in, iov, n_copied)) < len)
 		return copied;
-	referred = vmsplice(self->in, iov + n_copied, (size_t)(n - n_copied), SPLICE_F_NONBLOCK);
+	ssize_t referred = vmsplice(self->in, iov + n_copied, (size_t)(n - n_copied), SPLICE_F_NONBLOCK);
 	if (referred < 0)
 		return copied && errno == EAGAIN ? copied : -1;
 	return copied + referred;
@@ -84,7 +84,6 @@ ssize_t splice_send(struct splice *self, uint64_t now_ms, int fd, const struct i
     bool more)
 {
 	ssize_t given = -1, sent = 0, step = 0;
-	int err;
 
 	if (splice_rests(self, now_ms)) {
 		errno = ENOTSUP;
@@ -99,7 +98,7 @@ ssize_t splice_send(struct splice *self, uint64_t now_ms, int fd, const struct i
 	if (!sent && step < 0 && splice_is_at_fault(errno))
 		return splice_rest(self, now_ms);
 	self->again_ms = self->rest_ms = 0;
-	err = errno;
+	int err = errno;
 	if (sent < given)
 		splice_end(self);         /* drops the bytes that the socket did not take */
 	errno = err;

@@ -110,7 +110,7 @@ int tls_no_password(char *buf, int size, int writing, void *asked)
 /* cert: the file of the certificate, for messages. */
 static int ctx_read_key(SSL_CTX *ctx, const char *key, const char *cert, struct tls_why *why)
 {
-	bool encrypted = false, failed, is_other;
+	bool encrypted = false, failed;
 
 	SSL_CTX_set_default_passwd_cb(ctx, tls_no_password);
 	SSL_CTX_set_default_passwd_cb_userdata(ctx, &encrypted);
@@ -119,7 +119,7 @@ static int ctx_read_key(SSL_CTX *ctx, const char *key, const char *cert, struct 
 	SSL_CTX_set_default_passwd_cb_userdata(ctx, NULL);
 	if (!failed)
 		return 0;
-	is_other = ERR_GET_REASON(ERR_peek_error()) == X509_R_KEY_VALUES_MISMATCH ||
+	bool is_other = ERR_GET_REASON(ERR_peek_error()) == X509_R_KEY_VALUES_MISMATCH ||
 	    ERR_GET_REASON(ERR_peek_error()) == X509_R_KEY_TYPE_MISMATCH;
 	why_set(why, TLS_FILE_KEY, key);
 	if (encrypted)
@@ -398,11 +398,9 @@ static void *tls_context_load(void *arg)
 /* Under the lock. A former maker released the lock as the last thing it did, so joining it does not wait. */
 static void context_start_making(struct tls_context *context)
 {
-	int err;
-
 	if (context->has_maker)
 		pthread_join(context->maker, NULL);
-	err = pthread_create(&context->maker, NULL, tls_context_load, context);
+	int err = pthread_create(&context->maker, NULL, tls_context_load, context);
 	context->has_maker = context->making = !err;
 	if (err)
 		snprintf(context->why.text, sizeof context->why.text, "no thread to load TLS: %s", strerror(err));
@@ -410,12 +408,10 @@ static void context_start_making(struct tls_context *context)
 
 bool tls_context_await(struct tls_context *context, struct tls_waiter *waiter)
 {
-	bool waits;
-
 	pthread_mutex_lock(&context->lock);
 	if (!context->ssl && !context->making)
 		context_start_making(context);
-	waits = waiter->waiting = context->making;
+	bool waits = waiter->waiting = context->making;
 	if (waits)
 		LIST_INSERT_HEAD(&context->waiters, waiter, link);
 	pthread_mutex_unlock(&context->lock);

@@ -59,10 +59,10 @@ static bool is_ecdsa_suite(unsigned suite)
 
 static void read_server_name(struct tls_hello *hello, struct hello_part list)
 {
-	struct hello_part names = take_part(&list, 2), name;
+	struct hello_part names = take_part(&list, 2);
 	unsigned type = take(&names, 1);
 
-	name = take_part(&names, 2);
+	struct hello_part name = take_part(&names, 2);
 	if (type || names.is_short)
 		return;
 	hello->named = true;
@@ -145,7 +145,6 @@ static bool verifies_ecdsa(const struct tls_hello *hello, const struct offer *of
 
 static void read_hello(struct tls_hello *hello, struct hello_part p)
 {
-	struct hello_part suites, extensions;
 	struct offer o = { 0 };
 
 	hello->version = (uint16_t)take(&p, 2);
@@ -155,11 +154,11 @@ static void read_hello(struct tls_hello *hello, struct hello_part p)
 		p.len -= 32;
 	}
 	take_part(&p, 1);              /* session */
-	suites = take_part(&p, 2);
+	struct hello_part suites = take_part(&p, 2);
 	while (suites.len)
 		o.ecdsa_suite |= is_ecdsa_suite(take(&suites, 2));
 	take_part(&p, 1);              /* compression */
-	extensions = take_part(&p, 2);
+	struct hello_part extensions = take_part(&p, 2);
 	while (extensions.len) {
 		unsigned type = take(&extensions, 2);
 
@@ -207,7 +206,6 @@ static long gather(const uint8_t *at, size_t len, uint8_t *room)
 
 enum tls_hello_kind tls_hello_read(struct tls_hello *hello, const uint8_t *at, size_t len, uint8_t *room)
 {
-	size_t whole;
 	long n;
 
 	*hello = (struct tls_hello){ .http = true };
@@ -224,7 +222,7 @@ enum tls_hello_kind tls_hello_read(struct tls_hello *hello, const uint8_t *at, s
 		return TLS_HELLO_OTHER;
 	if (n < HANDSHAKE_HEAD)
 		return TLS_HELLO_MORE;
-	whole = ((size_t)room[1] << 16 | (size_t)room[2] << 8 | room[3]) + HANDSHAKE_HEAD;
+	size_t whole = ((size_t)room[1] << 16 | (size_t)room[2] << 8 | room[3]) + HANDSHAKE_HEAD;
 	if (whole > TLS_HELLO_BYTES_MAX)
 		return TLS_HELLO_OTHER;
 	if ((size_t)n < whole)

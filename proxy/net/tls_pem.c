@@ -12,10 +12,10 @@ enum { PEM_READ_BYTES = 16 * 1024, PEM_DER_SEQUENCE = 0x30 };
 /* Reads the start of the file. -1: errno says why not. */
 static ssize_t pem_read(const char *path, char bytes[PEM_READ_BYTES])
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY), err;
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	ssize_t len = fd < 0 ? -1 : read(fd, bytes, PEM_READ_BYTES);
 
-	err = errno;
+	int err = errno;
 	if (fd >= 0)
 		close(fd);
 	errno = err;
@@ -37,11 +37,11 @@ const char *tls_pem_lacks(const char *path, enum tls_pem wanted)
 	};
 	char bytes[PEM_READ_BYTES];
 	ssize_t len = pem_read(path, bytes);
-	bool cert, key;
+	bool key;
 
 	if (len < 0)
 		return errno == EISDIR ? "is a folder; write the name of a PEM file" : NULL;
-	cert = pem_has(bytes, len, " CERTIFICATE-----");
+	bool cert = pem_has(bytes, len, " CERTIFICATE-----");
 	key = pem_has(bytes, len, "PRIVATE KEY-----");
 	if (wanted == TLS_PEM_KEY ? key : cert)
 		return NULL;

@@ -153,12 +153,11 @@ time_t tls_context_offer_session(struct tls_context *context, const char *peer, 
 {
 	struct tls_session kept;
 	SSL_SESSION *offered;
-	bool set;
 
 	if (!tls_sessions_take(tls_context_sessions(context), peer, time(NULL), &kept))
 		return 0;
 	offered = kept.once ? kept.session : SSL_SESSION_dup(kept.session);
-	set = offered && SSL_set_session(ssl, offered);
+	bool set = offered && SSL_set_session(ssl, offered);
 	if (!kept.once)
 		SSL_SESSION_free(kept.session);
 	SSL_SESSION_free(offered);

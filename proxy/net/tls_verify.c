@@ -72,12 +72,11 @@ enum tls_verified tls_verify(X509_STORE_CTX *x, bool wanted, struct tls_context 
     time_t *proven_until)
 {
 	time_t now = time(NULL), until;
-	enum tls_verified how;
 
 	*proven_until = now + PROVEN_SECONDS;
 	if (!wanted)
 		return TLS_VERIFIED;
-	how = verify(x, context, peer, now, &until);
+	enum tls_verified how = verify(x, context, peer, now, &until);
 	if (how != TLS_REFUSED && until < *proven_until)
 		*proven_until = until;
 	return how;

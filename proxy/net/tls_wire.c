@@ -101,12 +101,11 @@ int tls_wire_flush(struct tls_wire *wire)
 static int wire_write(BIO *bio, const char *bytes, int len)
 {
 	struct tls_wire *wire = BIO_get_data(bio);
-	ssize_t n;
 
 	BIO_clear_retry_flags(bio);
 	if (wire_hold(wire, bytes, (size_t)len))
 		return len;
-	n = wire_send(wire, bytes, (size_t)len);
+	ssize_t n = wire_send(wire, bytes, (size_t)len);
 	if (n < 0 && errno == EAGAIN)
 		BIO_set_retry_write(bio);
 	return (int)n;

@@ -70,7 +70,7 @@ static int folder_lock(const char *path)
 static bool is_stale(int type, const struct sockaddr_storage *address, socklen_t len, const char *path)
 {
 	struct stat there;
-	int fd, failed;
+	int fd;
 
 	if (lstat(path, &there))
 		return errno == ENOENT;
@@ -80,7 +80,7 @@ static bool is_stale(int type, const struct sockaddr_storage *address, socklen_t
 	}
 	if ((fd = socket(AF_UNIX, type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0)) < 0)
 		return false;
-	failed = connect(fd, (const struct sockaddr *)address, len) ? errno : 0;
+	int failed = connect(fd, (const struct sockaddr *)address, len) ? errno : 0;
 	close(fd);
 	errno = !failed || failed == EAGAIN ? EADDRINUSE : failed;
 	return failed == ECONNREFUSED;

@@ -167,12 +167,10 @@ static enum verifier_answer verifier_add(struct verifier *verifier, const struct
 enum verifier_answer verifier_ask(struct verifier *verifier, const struct verifier_question *question,
     struct verifier_waiter *waiter)
 {
-	enum verifier_answer answer;
-
 	waiter->right = false;
 	waiter->job = NULL;
 	pthread_mutex_lock(&verifier->lock);
-	answer = verifier_add(verifier, question, waiter);
+	enum verifier_answer answer = verifier_add(verifier, question, waiter);
 	pthread_mutex_unlock(&verifier->lock);
 	return answer;
 }
@@ -195,10 +193,8 @@ void verifier_leave(struct verifier *verifier, struct verifier_waiter *waiter)
 
 bool verifier_told(struct verifier *verifier, const struct verifier_waiter *waiter)
 {
-	bool told;
-
 	pthread_mutex_lock(&verifier->lock);
-	told = !waiter->job;
+	bool told = !waiter->job;
 	pthread_mutex_unlock(&verifier->lock);
 	return told;
 }

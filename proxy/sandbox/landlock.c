@@ -109,7 +109,7 @@ struct landlock *landlock_new(bool abstract)
 {
 	struct landlock *landlock = NULL;
 	size_t size = 0;
-	int version = landlock_version(), err;
+	int version = landlock_version();
 	struct ruleset_attr attr = attr_of(version, abstract, &size);
 
 	if (version < 1 || !(landlock = malloc(sizeof *landlock)))
@@ -117,7 +117,7 @@ struct landlock *landlock_new(bool abstract)
 	landlock->refused = attr.fs;
 	if ((landlock->fd = (int)syscall(SYS_landlock_create_ruleset, &attr, size, 0)) >= 0)
 		return landlock;
-	err = errno;
+	int err = errno;
 	free(landlock);
 	errno = err;
 	return NULL;
@@ -155,12 +155,12 @@ static bool is_absent(int err)
 
 int landlock_allow(struct landlock *landlock, const char *path, unsigned rights)
 {
-	int fd = open(path, O_PATH | O_CLOEXEC), status, err;
+	int fd = open(path, O_PATH | O_CLOEXEC);
 
 	if (fd < 0)
 		return is_absent(errno) ? 1 : -1;
-	status = allow_open(landlock, fd, rights);
-	err = errno;
+	int status = allow_open(landlock, fd, rights);
+	int err = errno;
 	close(fd);
 	errno = err;
 	return status && is_absent(err) ? 1 : status;

@@ -133,7 +133,6 @@ int sandbox_files(struct sandbox *sandbox, const struct conf *conf, const struct
 	struct landlock *landlock;
 	const char *missing;
 	char text[SANDBOX_TEXT_MAX];
-	int failed, err;
 
 	if (!modes[conf->sandbox].files)
 		return 0;
@@ -143,8 +142,8 @@ int sandbox_files(struct sandbox *sandbox, const struct conf *conf, const struct
 		return sandbox_fail(conf, "Landlock");
 	grants_add_conf(&g, conf, on_alone);
 	grants_add_system(&g, needs->proc, on_alone);
-	failed = files_enforce(landlock, &g);
-	err = errno;
+	int failed = files_enforce(landlock, &g);
+	int err = errno;
 	grants_free(&g);
 	landlock_free(&landlock);
 	errno = err;

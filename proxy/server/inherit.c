@@ -20,12 +20,11 @@ static const char *const variables[] = { "LISTEN_PID", "LISTEN_FDS", "LISTEN_FDN
 static long inherit_number(const char *text, long most)
 {
 	char *end;
-	long value;
 
 	if (*text < '0' || *text > '9')
 		return -1;
 	errno = 0;
-	value = strtol(text, &end, 10);
+	long value = strtol(text, &end, 10);
 	return errno || *end || value > most ? -1 : value;
 }
 

@@ -114,12 +114,11 @@ static void notify_say(const struct notify *notify, const char *format, ...)
 {
 	char text[NOTIFY_TEXT_MAX];
 	va_list ap;
-	int len;
 
 	if (notify->fd < 0)
 		return;
 	va_start(ap, format);
-	len = vsnprintf(text, sizeof text, format, ap);
+	int len = vsnprintf(text, sizeof text, format, ap);
 	va_end(ap);
 	if (len >= (int)sizeof text)
 		len = sizeof text - 1;

@@ -48,17 +48,16 @@ static int address_fault(const struct conf_listen *place, uint16_t port)
 {
 	struct conf_listen asked = *place;
 	struct sockaddr_storage address;
-	socklen_t len;
-	int fd, fault, on = 1;
+	int fd, on = 1;
 
 	asked.port = port;
-	len = socket_address(&address, &asked);
+	socklen_t len = socket_address(&address, &asked);
 	if ((fd = socket(address.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0)) < 0)
 		return errno == EAFNOSUPPORT ? errno : 0;
 	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
 	if (address.ss_family == AF_INET6)
 		setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on);
-	fault = bind(fd, (const struct sockaddr *)&address, len) ? errno : 0;
+	int fault = bind(fd, (const struct sockaddr *)&address, len) ? errno : 0;
 	close(fd);
 	return fault;
 }

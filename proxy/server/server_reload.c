@@ -138,11 +138,9 @@ static void reload_try(struct server *server, struct reload_report *report)
 
 static void reload_do(struct server *server, struct reload_report *report)
 {
-	struct settings *fresh;
-
 	notify_reloading(&server->notify);
 	server_reopen_logs(server);
-	fresh = reload_read(server, report);
+	struct settings *fresh = reload_read(server, report);
 	log_lend_ear(NULL);
 	if (!fresh) {
 		log_error("reload: the former configuration stays in force");

@@ -197,12 +197,11 @@ static int server_open(struct server *server)
 {
 	struct sandbox_needs needs;
 	struct privileges user;
-	size_t memory_bytes;
 
 	if (privileges_find(&user, server->first->conf) || server_open_sockets(server) ||
 	    privileges_drop(&user, server->first->conf) || access_sink_new(&server->access_sink, server->first->conf))
 		return -1;
-	memory_bytes = stores_prepare(server->first, server->n_workers);
+	size_t memory_bytes = stores_prepare(server->first, server->n_workers);
 	needs = (struct sandbox_needs){ .proc = sockets_have(&server->sockets, SOCKET_ADMIN_LISTEN),
 		.abstract = notify_is_abstract(&server->notify) };
 	if (sandbox_files(&server->sandbox, server->first->conf, &needs) ||

@@ -50,14 +50,13 @@ static int ask_on(int fd, bool trial, FILE *lines, char why[TAKEOVER_WHY_MAX])
 	char *text = NULL;
 	size_t len;
 	FILE *texts;
-	int status;
 
 	if (!takeover_peer(fd, &peer) && geteuid())
 		return ask_fail(why, "another user listens there, who is neither root nor the user of this process");
 	if (takeover_send(fd, trial ? TAKEOVER_TRY : TAKEOVER_RELOAD, "", NULL, 0) ||
 	    !(texts = open_memstream(&text, &len)))
 		return ask_fail(why, strerror(errno));
-	status = ask_answer(fd, lines, texts, why);
+	int status = ask_answer(fd, lines, texts, why);
 	fclose(texts);
 	if (!status && text)
 		fputs(text, lines);
@@ -67,11 +66,11 @@ static int ask_on(int fd, bool trial, FILE *lines, char why[TAKEOVER_WHY_MAX])
 
 int takeover_ask_reload(const char *path, bool trial, FILE *lines, char why[TAKEOVER_WHY_MAX])
 {
-	int fd = takeover_connect(path, ASK_ANSWER_S), status;
+	int fd = takeover_connect(path, ASK_ANSWER_S);
 
 	if (fd < 0)
 		return ask_fail(why, strerror(errno));
-	status = ask_on(fd, trial, lines, why);
+	int status = ask_on(fd, trial, lines, why);
 	close(fd);
 	return status;
 }

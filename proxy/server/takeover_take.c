@@ -174,7 +174,6 @@ int takeover_finish(struct takeover_former *former, const struct sockets *socket
 {
 	struct takeover_message m;
 	char text[TAKEOVER_TEXT_MAX];
-	int got;
 
 	if (former->fd < 0)
 		return 0;
@@ -182,7 +181,7 @@ int takeover_finish(struct takeover_former *former, const struct sockets *socket
 	/* One who has hung up may have said why. */
 	if (takeover_send(former->fd, TAKEOVER_READY, text, NULL, 0))
 		log_warn("takeover-socket: %s", strerror(errno));
-	got = takeover_receive(former->fd, &m);
+	int got = takeover_receive(former->fd, &m);
 	if (got > 0)
 		takeover_drop(&m, 0);
 	if (got > 0 && m.word == TAKEOVER_NO)

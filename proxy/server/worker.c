@@ -358,7 +358,6 @@ void worker_join(struct worker *worker)
 void worker_free(struct worker **wp)
 {
 	struct worker *worker = *wp;
-	struct settings *next;
 
 	if (!worker)
 		return;
@@ -372,7 +371,7 @@ void worker_free(struct worker **wp)
 	resolver_free(&worker->resolver);
 	if (worker->mail_event)
 		event_free(worker->mail_event);
-	next = atomic_load(&worker->next);
+	struct settings *next = atomic_load(&worker->next);
 	settings_unref(&next);
 	settings_unref(&worker->settings);
 	if (worker->loop)

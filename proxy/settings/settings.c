@@ -67,11 +67,10 @@ static struct route_counts *find_counts(const struct route_settings *all, size_t
 static int make_counts(const struct conf *conf, struct route_settings *all, size_t n)
 {
 	const struct conf_route *route = conf_route_at(conf, n);
-	struct route_counts *same;
 
 	if (!conf_where(conf, route, "name"))
 		return 0;
-	same = find_counts(all, n, route->name);
+	struct route_counts *same = find_counts(all, n, route->name);
 	all[n].counts = same ? route_counts_ref(same) : route_counts_new(route->name, (size_t)conf->workers);
 	return all[n].counts ? 0 : -1;
 }
@@ -243,12 +242,11 @@ struct settings *settings_ref(struct settings *settings)
 void settings_unref(struct settings **sp)
 {
 	struct settings *settings = *sp;
-	struct conf *conf;
 
 	*sp = NULL;
 	if (!settings || atomic_fetch_sub_explicit(&settings->refs, 1, memory_order_acq_rel) > 1)
 		return;
-	conf = settings->conf;
+	struct conf *conf = settings->conf;
 	settings_free(settings);
 	conf_free(&conf);
 }
