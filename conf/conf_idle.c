@@ -112,8 +112,11 @@ static bool idle_route_sets(const struct conf *conf, const struct conf_route *ro
 {
 	const struct conf_row *global = conf_option_row(row->name);
 	const char *by_way = global ? conf_way_default(conf, route, row) : row->def;
+	/* --print-config writes the defaults of the gateway, beside global values that would count without them. */
+	const char *printed = route == &conf->by_url ? conf_ways[row - conf_route_options].gateway : NULL;
 	char *otherwise = by_way ? strdup(by_way) : global ? conf_format(global, conf) : NULL;
-	bool is = route->places[row - conf_route_options] && !idle_same(row, route, otherwise);
+	bool is = route->places[row - conf_route_options] && !idle_same(row, route, otherwise) &&
+	    !idle_same(row, route, printed);
 
 	free(otherwise);
 	return is;

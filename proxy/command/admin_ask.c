@@ -43,7 +43,8 @@ int admin_target_of_url(struct admin_target *target, const char *text, const cha
 
 	if (e != URL_OK || u.scheme != URL_HTTP || u.host.len >= sizeof target->host ||
 	    u.target.len >= sizeof target->path) {
-		fprintf(stderr, "utfeed: %s\n", e == URL_OK ? "the URL must be short, and of http" : url_error_text(e));
+		fprintf(stderr, "utfeed: the URL cannot be used: %s; write http://ADDRESS:PORT\n",
+		    e == URL_OK ? "it is too long, or not of http" : url_error_text(e));
 		return -1;
 	}
 	snprintf(target->host, sizeof target->host, "%.*s", (int)u.host.len, text + u.host.at);
@@ -66,7 +67,8 @@ int admin_target_of_text(struct admin_target *target, const char *text, const ch
 	if (strncmp(text, word, len) != 0)
 		return admin_target_of_url(target, text, path);
 	if (text[len] != '/' || strlen(text + len) > CONF_UNIX_PATH_MAX) {
-		fprintf(stderr, "utfeed: %s: a socket is unix:/PATH, and short\n", text);
+		fprintf(stderr, "utfeed: %s: is not the path of a socket; write unix:/PATH of at most %d bytes\n", text,
+		    CONF_UNIX_PATH_MAX);
 		return -1;
 	}
 	admin_target_of_listener(target, &listen, path);

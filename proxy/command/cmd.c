@@ -79,7 +79,7 @@ int cmd_content_type(struct normalise_options *options, const char *type, const 
 {
 	for (const char *at = type; *at; at++)
 		if (((unsigned char)*at < 0x20 && *at != '\t') || *at == 0x7f)
-			return cmd_usage(usage, "a Content-Type has no control characters", NULL);
+			return cmd_usage(usage, "the Content-Type has a control character; write it without", NULL);
 	options->http = true;
 	options->content_type = *type ? type : NULL;
 	options->content_type_len = strlen(type);

@@ -257,7 +257,7 @@ int cmd_check(int argc, char **argv)
 		if ((status = check_option(&command, opt)) >= 0)
 			return status;
 	if (optind == argc)
-		return cmd_usage(usage, "no file named", NULL);
+		return cmd_usage(usage, "nothing to check; write a file or a URL", NULL);
 	if (command.output != CHECK_HTML)
 		command.path = NULL;
 	if (check_open(&command) != CMD_OK)

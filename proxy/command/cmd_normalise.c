@@ -147,7 +147,7 @@ int cmd_normalise(int argc, char **argv)
 		case 'p':
 			policy = policy_lookup(optarg, strlen(optarg));
 			if (policy < 0)
-				return cmd_usage(usage, "no such policy", optarg);
+				return cmd_usage(usage, "no such policy (utfeed policies lists them)", optarg);
 			job.options.policy = (enum policy)policy;
 			break;
 		case 't':
@@ -177,7 +177,7 @@ int cmd_normalise(int argc, char **argv)
 			else if (!strcmp(optarg, "utf-8"))
 				job.options.output = OUTPUT_UTF_8;
 			else
-				return cmd_usage(usage, "no such output charset", optarg);
+				return cmd_usage(usage, "--to is utf-8 or us-ascii, not", optarg);
 			break;
 		case OPT_HELP:
 			printf("usage: %s\n", usage);

@@ -80,7 +80,7 @@ static int opml_write(const struct text *out, const struct opml_counts *counts, 
 	if (cmd_flush() != CMD_OK)
 		return CMD_USAGE;
 	if (counts->left > 0)
-		fprintf(stderr, "utfeed: %s: %zu rewritten; %zu left as they are, for they are no http URLs\n", path,
+		fprintf(stderr, "utfeed: %s: %zu rewritten; %zu left, because they are not http URLs\n", path,
 		    counts->rewritten, counts->left);
 	return CMD_OK;
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "conf/conf.h"
+#include "conf/conf_near.h"
 #include "proxy/command/cmd.h"
 #include "proxy/command/running.h"
 #include "proxy/server/server.h"
@@ -97,7 +98,14 @@ static void print_usage(FILE *f)
 
 static int fail_command(const char *word)
 {
-	fprintf(stderr, "utfeed: unknown command '%.40s'\n", word);
+	struct conf_near near = { .text = word, .len = strlen(word) };
+
+	for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
+		conf_near_try(&near, commands[i].name);
+	fprintf(stderr, "utfeed: unknown command '%.40s'", word);
+	if (near.name)
+		fprintf(stderr, "; did you mean %s?", near.name);
+	putc('\n', stderr);
 	print_usage(stderr);
 	return 2;
 }

@@ -45,7 +45,7 @@ const char *inherit_read(const char *pid, const char *fds, const char *names, pi
 	if (!pid || !fds || inherit_number(pid, INT32_MAX) != own)
 		return NULL;
 	if ((n = inherit_number(fds, INHERIT_MAX)) < 0)
-		return "LISTEN_FDS is no number of descriptors";
+		return "LISTEN_FDS is not a number of descriptors";
 	if (names && n && count_names(names) != (size_t)n)
 		return "LISTEN_FDNAMES names more or fewer descriptors than LISTEN_FDS says";
 	*in = (struct inherit){ (size_t)n, names };

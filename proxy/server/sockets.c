@@ -66,11 +66,11 @@ static const char *gift_fault(int fd)
 	if (fcntl(fd, F_GETFD) < 0)
 		return "is not open";
 	if (family < 0)
-		return "is no socket";
+		return "is not a socket";
 	if (family != AF_INET && family != AF_INET6 && family != AF_UNIX)
 		return "is neither a TCP nor a Unix socket";
 	if (socket_number(fd, SO_TYPE) != SOCK_STREAM)
-		return "is no stream socket (systemd.socket(5): ListenStream=)";
+		return "is not a stream socket (systemd.socket(5): ListenStream=)";
 	if (socket_number(fd, SO_ACCEPTCONN) != 1)
 		return "does not listen (systemd.socket(5): Accept=no)";
 	return NULL;
@@ -111,7 +111,7 @@ static int gift_kind(const struct conf *conf, const struct socket_gift *gift, co
 	}
 	if (*kind != SOCKET_UNNAMED)
 		return 0;
-	log_error("%s: %s is no configured address, and its name is none of listen, tls-listen and "
+	log_error("%s: %s is not a configured address, and its name is not listen, tls-listen or "
 	          "admin-listen (systemd.socket(5): FileDescriptorName=)",
 	    gift->from, socket_address_text(text, address));
 	return -1;

@@ -415,14 +415,14 @@ def test_tunnels_count_as_connections(tunnelling, origin):
     proxy = tunnelling("--workers", "1", "--max-connections", "1")      # a limit of each worker
     client = proxy.client()
     upstream = opened(client, origin)
-    second = proxy.client().ask("/", version="HTTP/1.0")
+    second = proxy.client().ask("/nowhere", version="HTTP/1.0")
     client.send(b"here")
     assert read(upstream, 4) == b"here" and not second.stream.held
     client.reset()
     assert upstream.is_ended()
     assert second.response().status == 404
     lines = proxy.access_lines(2)
-    assert b" CONNECT " in lines[0] and b" GET / 404 " in lines[1]
+    assert b" CONNECT " in lines[0] and b" GET /nowhere 404 " in lines[1]
 
 
 def test_many_tunnels_at_once(tunnelling, origin):

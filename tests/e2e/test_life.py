@@ -265,11 +265,11 @@ def test_sockets_of_another_process_are_not_taken(start, origin, opened):
     (lambda opened: [opened()], "utfeed.socket", "descriptor 3 (utfeed.socket): 127.0.0.1:"),
     (lambda opened: [opened(), opened()], "listen:", "descriptor 4: 127.0.0.1:"),
     (lambda opened: [opened(listening=False)], "listen", "descriptor 3 (listen): it does not listen"),
-    (lambda opened: [opened(kind=socket.SOCK_DGRAM)], "listen", "it is no stream socket"),
+    (lambda opened: [opened(kind=socket.SOCK_DGRAM)], "listen", "it is not a stream socket"),
     (lambda opened: [opened()], "tls-listen", "has no certificate; write tls-listen-cert = FILE"),
     (lambda opened: [opened(("0.0.0.0", 0))], "listen", "is open to other machines"),
-    (lambda opened: [], "", "LISTEN_FDS is no number"),
-    (lambda opened: [sys.__stdout__], "listen", "it is no socket"),
+    (lambda opened: [], "", "LISTEN_FDS is not a number"),
+    (lambda opened: [sys.__stdout__], "listen", "it is not a socket"),
 ], ids=["names", "unknown", "unnamed", "deaf", "datagrams", "no certificate", "open", "number", "file"])
 def test_what_does_not_fit_is_told(opened, make, names, said):
     made = make(opened)

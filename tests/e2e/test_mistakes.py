@@ -401,7 +401,7 @@ def test_files_of_somebody_else(things, lines, where, wrong, write):
 # ---- other commands ----
 
 COMMANDS = [
-    (["chek", "feed.xml"], "utfeed: ", "unknown command 'chek'", "usage: utfeed COMMAND"),
+    (["chek", "feed.xml"], "utfeed: ", "unknown command 'chek'", "did you mean check?"),
     (["check", "absent.xml"], "absent.xml: ", "No such file or directory", "write the name of a file, or a URL"),
     (["check", "example.org/feed.xml"], "example.org/feed.xml: ", "there is no such file", "write: utfeed check 'https://example.org/feed.xml'"),
     (["check", "feed:https://example.org/f"], "feed:https://example.org/f: ", "there is no such file", "write: utfeed check 'https://example.org/f'"),
@@ -411,7 +411,10 @@ COMMANDS = [
     (["check", "http//example.org/f"], "http//example.org/f: ", "there is no such file", "write: utfeed check 'http://example.org/f'"),
     (["check", "ftp://example.org/f"], "ftp://example.org/f: ", "there is no such file", "write a URL that begins with http:// or https://"),
     (["normalise", "https://example.org/f"], "https://example.org/f: ", "there is no such file", "write: curl -sL 'https://example.org/f' | utfeed normalise"),
-    (["normalise", "-p", "best", "f"], "utfeed: ", "no such policy: best", "usage: utfeed normalise"),
+    (["normalise", "-p", "best", "f"], "utfeed: ", "no such policy (utfeed policies lists them): best", "usage: utfeed normalise"),
+    (["normalise", "--to", "latin1", "f"], "utfeed: ", "--to is utf-8 or us-ascii, not: latin1", "usage: utfeed normalise"),
+    (["check"], "utfeed: ", "nothing to check", "write a file or a URL"),
+    (["healthcheck", "https://127.0.0.1:9180/"], "utfeed: ", "the URL cannot be used", "write http://ADDRESS:PORT"),
     (["normalise", "--repair", "everything", "f"], "--repair: ", "'everything' is not a repair", "write names from bom"),
     (["normalise", "a", "b"], "utfeed: ", "one file at a time", "usage: utfeed normalise"),
     (["reload", "unix:relative"], "unix:relative: ", "does not name a running utfeed", "write the /PATH of its takeover-socket"),

@@ -116,7 +116,7 @@ def test_credentials(through, socks, origin, asks):
 
 def test_credentials_are_not_shown(start, socks):
     proxy = start(None, "--http-proxy", url_of(socks, f"user:{SECRET}@"))
-    assert proxy.get("/").status == 404
+    assert proxy.get("/nowhere").status == 404
     said_nothing_of(proxy, SECRET, "s:cr@t")
 
 

@@ -362,7 +362,7 @@ def test_trust_18_a_header_that_does_not_end_times_out(start):
 def test_trust_18_who_is_no_believed_proxy_sends_no_header(start):
     """Its address decides, never what it sends (section 2 of the protocol): the header is no request."""
     proxy = start(None, "--trusted-proxies", "192.0.2.1", *EVERYBODY, "--proxy-protocol", "on")
-    assert proxy.get("/").status == 404
+    assert proxy.get("/nowhere").status == 404
     client = proxy.client()
     client.send(b"PROXY TCP4 192.0.2.1 127.0.0.1 258 80\r\n\r\n")
     assert client.response().status in (400, 501)

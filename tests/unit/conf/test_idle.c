@@ -160,7 +160,7 @@ static void others_are_not_told(void)
 		{ "anybody may name a policy", "client-policy = any\n" ROUTE "policy = rfc7303\ncharset = koi8-r", "X=" },
 		{ "an http origin that may redirect", PLAIN "tls-verify = off\nfollow-redirects = on", "X=" },
 		{ "for pages of a route", "gateway = off\ncors-allow = https://a\n" ROUTE, "X=" },
-		{ "printed and read again: the gateway's defaults", OFF "[gateway]\nfreshness-floor = 5m\nkeep-feed = 24h", "X=" },
+		{ "printed and read again: the gateway's defaults", OFF "freshness-floor = 0\nkeep-feed = 24h\n[gateway]\nfreshness-floor = 5m\nkeep-feed = 24h", "X=" },
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
