@@ -14,7 +14,7 @@
 /* tests/e2e/test_start_page.py compares it with the style. */
 #define START_PAGE_STYLE_HASH "sha256-KztyRloGovPhp0xfmFR4p3THdwus6uRV/UCkz354pr0="
 
-enum start_page_way { FROM_GATEWAY, FROM_FORWARD, FROM_PAC, FROM_COUNT };
+enum start_page_way { FROM_GATEWAY, FROM_FORWARD, FROM_PAC, FROM_URL_WITH_PASSWORD, FROM_COUNT };
 
 /* What is said of a way in, and an example of it for a reader's settings and for a shell. '$' stands for utfeed's own
  * URL. */
@@ -26,6 +26,10 @@ static const struct {
 		"$/https://example.org/feed.xml", "curl $/https://example.org/feed.xml" },
 	{ FROM_GATEWAY, "Or put the URL of the feed into a query.",
 		"$/?url=https://example.org/feed.xml", "curl '$/?url=https://example.org/feed.xml'" },
+	{ FROM_URL_WITH_PASSWORD,
+		"utfeed asks for a name and a password. For readers that cannot send them, the URL can have both.",
+		"$/NAME:PASSWORD@/https://example.org/feed.xml",
+		"curl $/NAME:PASSWORD@/https://example.org/feed.xml" },
 	{ FROM_FORWARD, "Or set utfeed as the HTTP proxy of your reader, for feeds whose URL begins with http:.",
 		"$", "curl -x $ http://example.org/feed.xml" },
 	{ FROM_PAC, "Systems and browsers find their proxy settings here.",
@@ -93,7 +97,7 @@ static void start_page_example(struct text *t, enum start_page page, const char 
 void start_page_write(struct text *t, enum start_page page, const struct conf *conf, struct slice own)
 {
 	const bool there[FROM_COUNT] = { [FROM_GATEWAY] = conf->gateway, [FROM_FORWARD] = conf->forward,
-		[FROM_PAC] = conf->pac };
+		[FROM_PAC] = conf->pac, [FROM_URL_WITH_PASSWORD] = conf->gateway && *conf->client_auth };
 
 	text_puts(t, page == START_PAGE_HTML ? start_page_begin : "");
 	start_page_sentence(t, page, start_page_about);

@@ -29,15 +29,17 @@ COMMANDS = re.compile(r"(\w+=\S+ )*(\./\w|build/\w|(sh|make|curl|utfeed|docker|k
 
 NOT_RUN = {
     "./bootstrap check": "this test is one of those that it runs",
-    "./bootstrap deps build && ./bootstrap && ./configure && make": "installs packages; ./bootstrap check builds so in several folders",
-    "make install": "writes into the system; make distcheck, of ./bootstrap check, installs into a folder",
+    "./bootstrap deps build pack && make -C build/demo deb && apt install ./build/demo/deb/utfeed_*.deb":
+        "writes into the system; docker/debian/check.sh does it in chroots",
+    "./bootstrap deps build && ./bootstrap && ./configure && make && make install":
+        "writes into the system; ./bootstrap check builds so, and make distcheck, a part of it, installs into a folder",
     "docker build -f docker/Dockerfile -t utfeed .": "needs docker",
     "docker run --read-only -p 127.0.0.1:8080:8080 utfeed": "needs docker; make check-image runs the image's root like that",
     "cp /etc/utfeed/ca.pem /usr/local/share/ca-certificates/utfeed-ca.crt && update-ca-certificates": "changes whom the machine trusts",
     "https_proxy=http://127.0.0.1:8080 newsboat -x reload": "needs newsboat; tests/readers has it",
     "http_proxy=http://127.0.0.1:8080 newsboat -x reload": "needs newsboat; tests/readers has it",
     "utfeed serve | logger --tag utfeed --priority local7.info": "serves until somebody ends it",
-    "kubectl apply -k docker/kubernetes/sidecar": "needs a cluster; test_kubernetes.py holds the objects to options and API",
+    "kubectl apply -k docker/kubernetes/sidecar": "needs a cluster; test_kubernetes.py holds the files to options and API",
     "docker compose -f docker/compose.yaml up --build": "needs docker",
 }
 # These lines build utfeed, and do more. utfeed is built here already, so the rest of it runs; test_readme_is_right_in_a_fresh_clone builds it
@@ -310,6 +312,13 @@ def test_no_command_hides(name):
     """What looks like a shell line in a block has its `$ `."""
     hidden = [line for block in read(name) for line in block if COMMANDS.match(line)]
     assert not hidden
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_files_that_a_paper_names_are_there(name):
+    with open(os.path.join(TOP, name), encoding="utf-8") as file:
+        named = set(re.findall(r"(?<![\w/.~])(?:conf|core|docker|proxy|tests|\.github)/[\w./-]*\w", file.read().replace("\\-", "-")))
+    assert not [path for path in sorted(named) if not os.path.exists(os.path.join(TOP, path))]
 
 
 def test_what_is_not_run_is_there():

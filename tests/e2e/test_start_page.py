@@ -85,6 +85,16 @@ def test_it_names_the_ways_in_that_are_there(start, options, words, lacks):
     assert got.status == 200 and words in got.body.decode() and lacks not in got.body.decode()
 
 
+def test_a_password_is_asked_for_and_the_page_says_where_it_may_stand(start, tmp_path):
+    users = tmp_path / "users"
+    users.write_text("reader:$2b$04$abcdefghijklmnopqrstuu/LVz6MZlItEy42I2juLihZ66HnQx/cy\n")
+    users.chmod(0o600)
+    proxy = start(None, "--client-auth", str(users))
+    assert proxy.get("/", BROWSER).status == 401
+    got = proxy.get("/reader:open%20sesame@/", BROWSER)
+    assert got.status == 200 and "/NAME:PASSWORD@/https://example.org/feed.xml" in got.body.decode() and "sesame" not in got.body.decode()
+
+
 def test_without_host_it_says_what_to_put_there(start):
     got = start(None).get("/", CURL, version="HTTP/1.0", host=None)
     assert got.status == 200 and "curl http://UTFEED:PORT/https://example.org/feed.xml" in got.body.decode()

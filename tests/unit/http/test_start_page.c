@@ -86,6 +86,7 @@ static void ways(void)
 		{ "paths are not all there is", { 0 }, OWN, START_PAGE_TEXT, "curl", "serves only the paths" },
 		{ "routes are not named", { "--route", "/secret/=http://b.example/" }, OWN, START_PAGE_HTML, "utfeed", "secret" },
 		{ "proxy.pac", { "--pac", "on" }, OWN, START_PAGE_TEXT, OWN "/proxy.pac", "<" },
+		{ "no password", { 0 }, OWN, START_PAGE_TEXT, "curl", "PASSWORD" },
 		{ "no proxy.pac", { 0 }, OWN, START_PAGE_TEXT, "curl", "proxy.pac" },
 		{ "markup is escaped", { 0 }, "http://u.example/a&b<c>", START_PAGE_HTML, "<pre>http://u.example/a&amp;b&lt;c&gt;/https:", "a&b" },
 		{ "text is not", { 0 }, "http://u.example/a&b", START_PAGE_TEXT, "curl http://u.example/a&b/https:", "&amp;" },
