@@ -3,6 +3,7 @@ their own; what a document prints beneath a line is what comes out, where `...` 
 is a configuration that loads. Lines run as printed, README's in a clone of the source behind `./bootstrap run`: each document has a network
 of its own, where no port is taken. What is replaced stands in NOT_RUN, INSTEAD and World.replaced, each with its reason."""
 import contextlib
+import html
 import os
 import re
 import shlex
@@ -256,8 +257,17 @@ class FreshClone(World):
         return None if self.whole else INSTEAD.get(line)
 
     def judge(self, line, printed, out):
+        if line == "./bootstrap run":
+            self.judge_page(out.split()[-1])
         if line.startswith("curl") and line.rstrip("'").endswith("/russian.xml"):
             assert "Погода на завтра" in out, f"{line}: is not the feed\n{out}"
+
+    def judge_page(self, url):
+        """README's picture of the page, whose URL is the last word of the run, has the page's words."""
+        picture = next(block for block in read("README") if block[0].startswith("+- http:"))
+        page = html.unescape(re.sub(r"<[^>]+>", " ", self.run(f"curl -sf {url}").stdout.decode()))
+        missing = set(re.findall(r"[A-Za-z]{3,}", "\n".join(picture[1:]))) - {"min"} - set(re.findall(r"[A-Za-z]{3,}", page))
+        assert not missing, f"{url}: {missing}\n{page}"
 
     def close(self):
         super().close()
