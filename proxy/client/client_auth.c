@@ -49,9 +49,6 @@ void client_hide_token(struct client *c)
 	struct request *request = &c->exchange->request;
 	uint32_t len;
 
-	request->token_at = request->token_len = 0;
-	if (!client_conf(c)->users.count)
-		return;
 	client_hide_referer(m);
 	if (c->opened || client_proxies(m) || !(len = (uint32_t)credentials_token(http_msg_target(m))))
 		return;
@@ -180,8 +177,6 @@ bool client_must_log_in(struct client *c)
 	const struct conf_user *user;
 	struct credentials given;
 
-	if (!client_conf(c)->users.count)
-		return false;
 	if (c->opened)
 		return client_inside_is_out(c);
 	if (!client_take_credentials(exchange, &given)) {

@@ -243,7 +243,11 @@ static inline bool client_has_more(const struct exchange *exchange)
 	return client_has_body(exchange) || exchange->msg.method == METHOD_CONNECT;
 }
 
-/* client_auth.c */
+/* client_auth.c, of which nothing is called where nobody is asked for a name: a hit pays one look for it. */
+static inline bool client_has_users(const struct client *c)
+{
+	return client_conf(c)->users.count;
+}
 /* Takes what may be a name and a password off the target and off Referer, before anybody sees them. */
 void client_hide_token(struct client *);
 /* Whether the request does not go on now: it was refused, or its password is being compared. */

@@ -163,7 +163,9 @@ static void client_request(struct client *c)
 	exchange->ctx.trace = &exchange->trace;
 	exchange->ctx.timing = client_times(c) ? &exchange->timing : NULL;
 	client_find_method(exchange);
-	client_hide_token(c);
+	exchange->request.token_at = exchange->request.token_len = 0;
+	if (client_has_users(c))
+		client_hide_token(c);
 	if (log_is(LOG_LEVEL_DEBUG))
 		client_tell_request(c);
 	request_read(&exchange->request, m);
@@ -186,7 +188,7 @@ static void client_request(struct client *c)
 		client_refuse_stranger(c, &c->exchange->who);
 		return;
 	}
-	if (!client_slows_down(c) && !client_must_log_in(c))
+	if (!client_slows_down(c) && !(client_has_users(c) && client_must_log_in(c)))
 		client_carry_out(c);
 }
 
