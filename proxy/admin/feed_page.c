@@ -94,11 +94,15 @@ static void feed_before_and_after(FILE *out, const struct feed_seen *feed)
 	fputs("</tbody></table>\n<p>Check again shows the text itself before and after.</p>\n", out);
 }
 
-static void feed_advice(FILE *out, const struct feed_seen *feed)
+static void feed_advice(FILE *out, const struct feed_seen *feed, const struct feed_standing *standing)
 {
-	bool wrong = feed_is_mislabelled(feed);
+	bool wrong = feed_is_mislabelled(feed), faulty = feed->repairs || feed->malformed;
+	char room[FAILURE_CAUSE_MAX];
+	const char *error = standing->word != FEED_FINE ? feed_state_error(&feed->state, room) : NULL;
 
 	fputs("<h2>What to tell the publisher</h2>\n<p>", out);
+	if (error)
+		fprintf(out, "Your server fails: the last error was %s. ", error);
 	if (wrong) {
 		fputs("The labels of your feed say ", out);
 		feed_peer(out, feed->was);
@@ -108,12 +112,10 @@ static void feed_advice(FILE *out, const struct feed_seen *feed)
 		      "encoding=\"UTF-8\" in its XML declaration.",
 		    out);
 	}
-	if (feed->repairs || feed->malformed)
+	if (faulty)
 		fputs(" XML parsers refuse the feed, or read parts of it wrongly. Check again names each fault.", out);
-	fputs(wrong || feed->repairs || feed->malformed ? " Check again writes the whole mail, to copy."
-	                                                : "Nothing, as far as utfeed has seen.",
-	    out);
-	fputs("</p>\n", out);
+	fputs(wrong || faulty ? " Check again writes the whole mail, to copy." : "", out);
+	fputs(wrong || faulty || error ? "</p>\n" : "Nothing, as far as utfeed has seen.</p>\n", out);
 }
 
 /* ---- what it was, and the numbers ---- */
@@ -276,7 +278,7 @@ static void feed_write(struct admin_exchange *x, const struct feed_seen *feed, c
 		check_html_report(x->out, done->report, 1);
 	} else {
 		feed_before_and_after(x->out, feed);
-		feed_advice(x->out, feed);
+		feed_advice(x->out, feed, &standing);
 	}
 	feed_history(x->out, feed, now.wall_s);
 	feed_facts(x->out, feed, &standing, now.wall_s);

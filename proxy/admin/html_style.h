@@ -3,7 +3,7 @@
 #ifndef UTFEED_PROXY_ADMIN_HTML_STYLE_H
 #define UTFEED_PROXY_ADMIN_HTML_STYLE_H
 
-#define ADMIN_HTML_HASH "sha256-DQiLGNEbT/mRvUrJnnvLl/Rga8I1l+7ITKpCTXHBWxk="
+#define ADMIN_HTML_HASH "sha256-SAmQ4HtuWP8GIXad5xoCBWz4pbKkrJWQ73o8TGF4EBc="
 #define ADMIN_HTML_STYLE \
 	":root{color-scheme:light dark;--bg:#fff;--fg:#1b1b1b;--line:#767676;--soft:#f2f2f2;--good:#0a5c2b;--bad:" \
 	"#9c1c1c;--ink:#1a5fb4;--k1:#8a4b00;--k2:#9c1c1c}" \
@@ -32,7 +32,7 @@
 	".l1{stroke:var(--k1);stroke-dasharray:6 4}.l2{stroke:var(--k2);stroke-dasharray:1 4}" \
 	".k0{color:var(--ink)}.k1{color:var(--k1)}.k2{color:var(--k2)}rect{fill:transparent}" \
 	"rect:hover{fill:var(--line);opacity:.4}table{width:100%}td.n,th.n,.num td{text-align:end}" \
-	".url{overflow-wrap:anywhere}td.url{min-width:16rem}" \
+	".url,.scroll td.url{overflow-wrap:anywhere}td.url{min-width:16rem}" \
 	".feeds td:not(.url,.say),.feeds th,.say span{white-space:nowrap}.tiles .wide{grid-column:span 2}" \
 	".wide dd{font-size:1rem;padding-top:.2rem}.facts th{width:min(14rem,40%)}form{margin:.5rem 0}" \
 	".acts{display:flex;flex-wrap:wrap;gap:.5rem}.acts form{margin:0}" \
@@ -40,8 +40,8 @@
 	"input,button,textarea,select{font:inherit;color:inherit;background:var(--soft);border:" \
 	"1px solid var(--line);padding:.25rem .5rem;max-width:100%;box-sizing:border-box}" \
 	"button{min-height:2.25rem;padding:.25rem .75rem;cursor:pointer}textarea{display:block;width:100%}" \
-	"summary{cursor:pointer;padding:.25rem 0}@media(max-width:88rem){.w3{display:none}}" \
-	"@media(max-width:64rem){.w2{display:none}}@media(max-width:44rem){.feeds thead{display:none}" \
+	"summary{cursor:pointer;padding:.25rem 0}@media(max-width:95rem){.w3{display:none}}" \
+	"@media(max-width:88rem){.w2{display:none}}@media(max-width:64rem){.feeds thead{display:none}" \
 	".feeds,.feeds tbody,.feeds td,.feeds caption{display:block}" \
 	".feeds tr{display:flex;flex-wrap:wrap;gap:0 .75rem;font-size:.875rem;background:var(--soft);padding:" \
 	".4rem .6rem;margin:.5rem 0}.feeds td{border:0;padding:0;text-align:start}" \

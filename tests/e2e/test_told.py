@@ -85,7 +85,9 @@ def test_a_kept_feed_is_told(told, case):
     counters = t.proxy.counters()
     assert counters["feeds_kept"] == t.admin.metrics()["utfeed_feeds_kept"] == 1 and counters["feeds_kept_longest_seconds"] < TIMEOUT
     assert [each["url"] for each in listed(t.admin, "?kept=1")["feeds"]] == [one["url"]]
-    assert b"Kept since" in t.admin.ask(f"/feed?id={one['id']}").body and t.admin.ask("/feeds?kept=1").body.count(b"/feed?id=") == 1
+    html = t.admin.ask(f"/feed?id={one['id']}").body.decode()
+    assert "Kept since" in html and 'State: <span class="bad">kept' in html and "Your server fails" in html
+    assert t.admin.ask("/feeds?kept=1").body.count(b"/feed?id=") == 1
     t.site["/f"] = feed(FRESH)
     t.get()
     well = t.feed()

@@ -75,7 +75,10 @@ async function fit(page) {
   await page.goto(base + '/feeds');
   const cards = await page.locator('tbody tr').evaluateAll(all => all.map(row => [getComputedStyle(row).display, row.getBoundingClientRect().right, row.scrollHeight]));
   hold(cards.every(([display, right]) => display === 'flex' && right <= 390), 'feeds are no cards at 390 pixels');
-  hold(await page.evaluate(() => { const e = document.querySelector('.scroll'); return e.scrollWidth <= e.clientWidth; }), 'the list is scrolled sideways at 390 pixels');
+  for (const width of widths) {
+    await page.setViewportSize({ width, height: 900 });
+    hold(await page.evaluate(() => { const e = document.querySelector('.scroll'); return e.scrollWidth <= e.clientWidth; }), `the list is scrolled sideways at ${width} pixels`);
+  }
 }
 
 // The button copies what it stands at.
@@ -90,7 +93,7 @@ async function copy(page, context) {
 // By keyboard alone: every link and field can be reached, and shows that it was.
 async function reach(page) {
   await page.goto(base + '/feeds');
-  const wanted = await page.locator('a, button, input:not([type=hidden]), [tabindex="0"]').count();
+  const wanted = await page.locator('a:visible, button:visible, input:visible, select:visible, [tabindex="0"]:visible').count();
   const seen = new Set();
   for (let i = 0; i < wanted + 5; i++) {
     await page.keyboard.press('Tab');
