@@ -198,7 +198,9 @@ const char *admin_refusal_sentence(const struct admin_refusal *, const struct co
 /* Whether a page of ours made the request, or a person typed the URL into a browser. False: a page of another site may
  * have made the request, or a program. */
 bool admin_page_of_ours_asks(const struct http_msg *);
-#define ADMIN_TURNED_AWAY "This address may not use the admin listener (admin-allow)."
+#define ADMIN_TURNED_AWAY \
+	"This address may not use the admin listener. To allow it, write the address in utfeed's configuration: " \
+	"admin-allow = ADDRESS"
 /* Whether admin-allow names the peer. The file's mode says who may open a Unix socket. */
 bool admin_is_allowed(const struct admin *, const struct sockaddr *peer);
 /* Refuses an address that admin-allow does not name, without a place and before TLS begins; closes fd. */
