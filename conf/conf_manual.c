@@ -76,6 +76,7 @@ static void print_option(FILE *out, const struct conf_row *row)
 	conf_describe(about, sizeof(about), row);
 	fprintf(out, ".It Cm %s No = Ar %s\n", row->name, conf_types[row->type].placeholder);
 	print_text(out, about);
+	fputs(*about ? ".br\n" : "", out);
 	print_text(out, row->prose);
 }
 

@@ -262,7 +262,7 @@ static void manual_options(FILE *out, const struct conf *conf)
 	conf_print_manual_options(out);
 }
 
-/* Both manuals name every option; no generated line is one that mdoc(7) would take for a macro. */
+/* Both manuals name every option. A generated line begins with a dot only for a macro of mdoc(7) or a line break. */
 static void manuals(void)
 {
 	void (*const manual[])(FILE *, const struct conf *) = { manual_flags, manual_options };
@@ -272,7 +272,7 @@ static void manuals(void)
 		for (size_t i = 0; i < CONF_OPTION_COUNT; i++)
 			UNIT_ROW(strstr(text, conf_options[i].name) != NULL, "%s", conf_options[i].name);
 		for (const char *line = text; line; line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL)
-			UNIT_ROW(*line != '.' || isupper((unsigned char)line[1]), "%.40s", line);
+			UNIT_ROW(*line != '.' || isupper((unsigned char)line[1]) || strncmp(line, ".br\n", 4) == 0, "%.40s", line);
 		free(text);
 	}
 }
