@@ -233,10 +233,12 @@ static void feed_action(FILE *out, uint64_t id, const char *word, const char *na
 	    (unsigned long long)id, word, name);
 }
 
-static void feed_actions(FILE *out, const struct feed_seen *feed, const struct feed_standing *standing)
+/* shown: the URL without its secrets. One that has some is not checked, since a report has the URL in it. */
+static void feed_actions(FILE *out, const struct feed_seen *feed, const struct feed_standing *standing,
+    const char *shown)
 {
 	fputs("<div class=\"acts\">\n", out);
-	if (!url_has_secret_sign(feed->url, strlen(feed->url)))
+	if (!strcmp(shown, feed->url))
 		feed_action(out, feed->id, "check", "Check again");
 	feed_action(out, feed->id, "purge", "Purge");
 	if (standing->paused_until)
@@ -273,7 +275,7 @@ static void feed_write(struct admin_exchange *x, const struct feed_seen *feed, c
 	fputs("<p>State: ", x->out);
 	feed_standing_write(x->out, feed, &standing, now.wall_s);
 	fputs("</p>\n", x->out);
-	feed_actions(x->out, feed, &standing);
+	feed_actions(x->out, feed, &standing, url);
 	if (done->report) {
 		check_html_report(x->out, done->report, 1);
 	} else {

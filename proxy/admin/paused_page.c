@@ -1,6 +1,7 @@
 /* The admin listener's page of hosts and URLs that are not asked now, with buttons that end that; see admin_internal.h.
  * It is bounded by PAUSED_SHOWN. Every text of a peer goes through visible_html(), and a URL with a secret is shown
  * without it and has no button. */
+#include <string.h>
 
 #include "proxy/admin/admin_internal.h"
 #include "proxy/admin/html.h"
@@ -26,7 +27,7 @@ static void paused_cell(FILE *out, const char *text)
 static void paused_button(FILE *out, const struct backoff_shown *shown, const char *name)
 {
 	fputs("<td>", out);
-	if (!url_has_secret_sign(shown->name.at, shown->name.len)) {
+	if (strlen(name) == shown->name.len && !memcmp(name, shown->name.at, shown->name.len)) {
 		fprintf(out,
 		    "<form method=\"post\" action=\"/paused\"><input type=\"hidden\" name=\"%s\" value=\"",
 		    shown->host ? "host" : "url");

@@ -185,9 +185,15 @@ def test_long_names_do_not_make_a_page_long(start, origin):
     assert "/007" + "&amp;" * 800 + "end" in text(admin, re.search(r'href="(/feed\?id=\d+)"><bdi>[^<]*/007', html)[1])[1]
 
 
+def page_of(admin, part):
+    """Of the feed with that in its URL."""
+    [feed] = listed(admin, f"?search={part}")["feeds"]
+    return f"/feed?id={feed['id']}"
+
+
 def test_a_feed_of_its_own(shown):
     """What it is in a sentence, before and after, what to tell the publisher, and its history."""
-    _, html = text(shown, "/feed?id=1")
+    _, html = text(shown, page_of(shown, "script"))
     for words in ("Labelled <bdi>iso-8859-1</bdi>, but it is <bdi>koi8-r</bdi>.", "As the publisher sends it", "What to tell the publisher",
                   "Please write the feed as UTF-8", "good answers, <bdi>koi8-r</bdi>, labelled <bdi>iso-8859-1</bdi>", "first asked for", "The rule in words",
                   ">Check again<", ">Purge<"):
@@ -216,6 +222,18 @@ def test_orders_on_the_page_of_a_feed(start, origin):
     assert status == 200 and "Pauses that ended: 0." in html
     assert [order(admin, feed, word)[0] for feed, word in ((1, "drain"), (1, ""), (2, "purge"))] == [400, 400, 404]
     assert [order(admin, 1, "purge", field)[0] for field in ("Origin: https://evil.com", "Sec-Fetch-Site: cross-site", "Referer: http://evil.test/")] == [403] * 3
+
+
+def test_a_url_with_a_secret_is_not_checked(start, origin):
+    """A report would show it. Other queries do not matter."""
+    Site(origin)["*"] = page(FRESH, body=KOI8, kind="text/xml")
+    admin = Admin(start(origin, "--cache", "on", "--admin-listen", "127.0.0.1:0"))
+    for path in ("/f?token=s3cr3t", "/g?feed=rss2"):
+        admin.proxy.get(path)
+    listed(admin, least=2)
+    _, html = text(admin, page_of(admin, "token"))
+    assert ">Check again<" not in html and ">Purge<" in html and "s3cr3t" not in html
+    assert ">Check again<" in text(admin, page_of(admin, "rss2"))[1]
 
 
 def test_orders_need_the_token(start, origin):
