@@ -49,6 +49,15 @@ def test_what_changes(file, origin, another, workers):
         assert client.get("/b/f").status == 404 and client.get("/c/f").body == SMALL_OUT
 
 
+def test_a_file_named_by_a_relative_path(file, start, origin):
+    """The report names the file by its whole path, and asks for the working folder to find that path (sandbox)."""
+    origin.serve(small)
+    file(route("/a/", origin))
+    proxy = start(None, "-c", file.path.name, under=("env", "-C", str(file.path.parent)))
+    file.reload(proxy, route("/b/", origin))
+    assert proxy.get("/a/f").status == 404 and proxy.get("/b/f").status == 200
+
+
 def test_the_gateway_has_a_section_of_its_own(file, origin):
     """What stands in [gateway] counts for URLs in the gateway and for nothing else, also after a reload."""
     seen = []
