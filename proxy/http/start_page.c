@@ -30,7 +30,7 @@ static const struct {
 		"utfeed asks for a name and a password. For readers that cannot send them, the URL can have both.",
 		"$/NAME:PASSWORD@/https://example.org/feed.xml",
 		"curl $/NAME:PASSWORD@/https://example.org/feed.xml" },
-	{ FROM_FORWARD, "Or set utfeed as the HTTP proxy of your reader, for feeds whose URL begins with http:.",
+	{ FROM_FORWARD, "Or set utfeed as the HTTP proxy of your reader, for feeds with http:// in their URL.",
 		"$", "curl -x $ http://example.org/feed.xml" },
 	{ FROM_PAC, "Systems and browsers find their proxy settings here.",
 		"$/proxy.pac", "curl $/proxy.pac" },
