@@ -58,6 +58,18 @@ static bool hash_is_endless(const char *hash)
 	return hash_begins(hash, "$6$rounds=") && strtoul(hash + 10, NULL, 10) > USERS_ROUNDS_MAX;
 }
 
+/* strndup() takes what is terminated, which a file's text is not. NULL: out of memory. */
+static char *users_copy(const char *text, size_t len)
+{
+	char *copy = malloc(len + 1);
+
+	if (copy) {
+		memcpy(copy, text, len);
+		copy[len] = '\0';
+	}
+	return copy;
+}
+
 static int users_add(struct conf_users *users, const char *name, size_t name_len, const char *hash, size_t hash_len,
     struct conf_error *error)
 {
@@ -67,8 +79,8 @@ static int users_add(struct conf_users *users, const char *name, size_t name_len
 		return conf_fail_memory(error);
 	users->items = grown;
 	user = &grown[users->count++];
-	*user = (struct conf_user){ .name = strndup(name, name_len), .name_len = name_len,
-		.hash = strndup(hash, hash_len) };
+	*user = (struct conf_user){ .name = users_copy(name, name_len), .name_len = name_len,
+		.hash = users_copy(hash, hash_len) };
 	return user->name && user->hash ? 0 : conf_fail_memory(error);
 }
 

@@ -9,6 +9,7 @@ import pytest
 
 from certs import client_context
 from peers import Client, TlsClient
+from ports import server_port
 from proxy import BINARY
 from test_admin import TOKEN, Admin
 from wire import PATIENCE, TIMEOUT, message
@@ -206,20 +207,20 @@ def test_other_machines_get_all_with_the_token(wide):
 
 # Options, what the check warns of
 WARNED = {
-    "no token": (("--admin-listen", "0.0.0.0:9180", "--admin-allow", "10.0.0.0/8,127.0.0.0/8"), ["without admin-token"]),
-    "a token": (("--admin-listen", "0.0.0.0:9180", "--admin-allow", "10.0.0.0/8,127.0.0.0/8", "--admin-token", "t"), []),
-    "loopback alone": (("--admin-listen", "127.0.0.1:9180"), []),
-    "all addresses, for this machine": (("--admin-listen", "0.0.0.0:9180", "--admin-allow", "127.0.0.0/8"), []),
-    "names of clients": (("--admin-listen", "127.0.0.1:9180", "--hosts", "feeds.example.org"), []),
-    "itself not allowed": (("--admin-listen", "0.0.0.0:9180", "--admin-allow", "10.0.0.0/8", "--admin-token", "t"), ["utfeed healthcheck"]),
-    "TLS": (("--admin-listen", "127.0.0.1:9180", "--admin-tls-cert", "{chain}", "--admin-tls-key", "{key}"), ["utfeed healthcheck"]),
+    "no token": (("--admin-listen", "0.0.0.0:{port}", "--admin-allow", "10.0.0.0/8,127.0.0.0/8"), ["without admin-token"]),
+    "a token": (("--admin-listen", "0.0.0.0:{port}", "--admin-allow", "10.0.0.0/8,127.0.0.0/8", "--admin-token", "t"), []),
+    "loopback alone": (("--admin-listen", "127.0.0.1:{port}"), []),
+    "all addresses, for this machine": (("--admin-listen", "0.0.0.0:{port}", "--admin-allow", "127.0.0.0/8"), []),
+    "names of clients": (("--admin-listen", "127.0.0.1:{port}", "--hosts", "feeds.example.org"), []),
+    "itself not allowed": (("--admin-listen", "0.0.0.0:{port}", "--admin-allow", "10.0.0.0/8", "--admin-token", "t"), ["utfeed healthcheck"]),
+    "TLS": (("--admin-listen", "127.0.0.1:{port}", "--admin-tls-cert", "{chain}", "--admin-tls-key", "{key}"), ["utfeed healthcheck"]),
 }
 
 
 @pytest.mark.parametrize("case", WARNED)
 def test_the_check_warns(case, good):
     options, words = WARNED[case]
-    done = subprocess.run([BINARY, "serve", "--check-config", *(option.format(chain=good.chain, key=good.key) for option in options)],
+    done = subprocess.run([BINARY, "serve", "--check-config", *(option.format(chain=good.chain, key=good.key, port=server_port()) for option in options)],
                           capture_output=True, text=True, timeout=PATIENCE, check=False)
     said = [line for line in done.stderr.splitlines() if "admin" in line]
     assert done.returncode == 0 and len(said) == len(words), done.stderr

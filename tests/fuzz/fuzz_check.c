@@ -24,7 +24,7 @@ static void require(bool holds)
 static void check_tag(const char *tag)
 {
 	static const char *const names[] = { "article", "h2", "h3", "bdi", "p", "ol", "li", "ul", "label", "textarea", "div", "figure", "figcaption",
-		"pre", "table", "caption", "thead", "tbody", "tr", "th", "td", "b", "span" };
+		"pre", "table", "caption", "thead", "tbody", "tr", "th", "td", "b", "span", "details", "summary" };
 	size_t len;
 
 	tag += *tag == '/';

@@ -107,10 +107,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	step = data[0] + 1U;
 	type_len = (size_t)(line - data) - 1;
-	type = strndup((const char *)data + 1, type_len);
+	type = calloc(1, type_len + 1);
 	size -= type_len + 2;
 	body = malloc(size ? size : 1);
 	check(type && body);
+	memcpy(type, data + 1, type_len);
 	memcpy(body, line + 1, size);
 	check(utfeed_normalise(body, size, type_len ? type : NULL, &u) == UTFEED_OK);
 	output = utfeed_output(u, &len);
