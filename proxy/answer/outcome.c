@@ -69,11 +69,17 @@ static bool answer_saves(const struct answer *a)
 	return !a->asks && (a->source == SOURCE_STORED || a->status.collapsed || a->paused);
 }
 
+/* Whether the origin is not asked because of an interval alone: it did not fail. */
+static bool answer_is_spaced(const struct answer *a)
+{
+	return a->paused && !a->why && !a->status.fwd_status;
+}
+
 const char *answer_kept_cause(const struct answer *a, char room[FAILURE_CAUSE_MAX])
 {
 	const char *cause = failure_cause(a->status.fwd_status, a->why, room);
 
-	return !a->status.kept ? NULL : cause ? cause : "slow";
+	return !a->status.kept || answer_is_spaced(a) ? NULL : cause ? cause : "slow";
 }
 
 /* When the origin gave or confirmed the feed that answered; 0: no feed did, or not what the origin has by now. */
@@ -111,12 +117,12 @@ void answer_account(const struct answer *a, const struct object_report *report, 
 
 	state->saved = answer_saves(a);
 	state->good = end->status < 400 && !end->cut ? answer_good(a, report) : 0;
-	if (a->status.kept) {
+	if (a->status.kept && !answer_is_spaced(a)) {
 		state->kept_us = state->kept_last_us = now_us;
 		state->kept_since = state->kept_last = answer_now(a);
 		state->kept_asked_us = end->asked_us;
 		state->kept_until = freshness_kept_until(&a->freshness);
-	} else if (answer_outcome(a) != ANSWER_STALE && !end->cut && (state->good || a->paused || failed))
+	} else if (!a->status.kept && answer_outcome(a) != ANSWER_STALE && !end->cut && (state->good || a->paused || failed))
 		state->unkept_us = now_us;
 	if (!failed)
 		return;
