@@ -1,4 +1,5 @@
 """Trust, of stores: records that lie, heads that grow, what a store refuses, loses or hears too late."""
+import re
 import itertools
 import time
 
@@ -272,7 +273,8 @@ def test_trust_17_owed_at_exit_is_told(start, origin, versions, fake):
     anew(proxy, "/c")
     proxy.stop()
     told = proxy.err.text()
-    assert "3 removals could not be made" in told
+    # a fourth where the server went before its reply to the first entry was read: whether that is stored is not known then
+    assert re.search(r"\b[34] removals could not be made", told)
     assert all(f"not removed: {origin.url}{path}\n" in told for path in ("/a", "/b/*", "/c"))
 
 
