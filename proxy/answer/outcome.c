@@ -122,7 +122,8 @@ void answer_account(const struct answer *a, const struct object_report *report, 
 		state->kept_since = state->kept_last = answer_now(a);
 		state->kept_asked_us = end->asked_us;
 		state->kept_until = freshness_kept_until(&a->freshness);
-	} else if (!a->status.kept && answer_outcome(a) != ANSWER_STALE && !end->cut && (state->good || a->paused || failed))
+	} else if (!a->status.kept && answer_outcome(a) != ANSWER_STALE && !end->cut &&
+	    (state->good || a->paused || failed))
 		state->unkept_us = now_us;
 	if (!failed)
 		return;
