@@ -9,6 +9,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "core/memory/held.h"
 #include "core/normalise/normalise.h"
 
 enum { SNIFF_MIN = 1024, SNIFF_MAX = 1 << 20 };
@@ -17,12 +18,10 @@ struct utfeed {
 	struct normalise_options options;   /* its strings are those below */
 	char *content_type, *content_language, *base;
 	struct normaliser *normaliser;      /* NULL before the first feed */
-	utfeed_write_f write;               /* NULL: the output is kept */
+	utfeed_write_f write;               /* NULL: the output is held */
 	void *arg;
-	struct kept_output {
-		char *bytes;                /* NULL: nothing was kept yet */
-		size_t from, to, size;      /* [from, to) is not read yet; a zero byte stands at to */
-	} kept;
+	struct held output;                 /* a zero byte, which output.len does not count, follows */
+	size_t read;                        /* so many bytes of the output were read */
 	int result;                         /* the first failure of feed or finish */
 	bool finished;
 	char rule[VERDICT_FORMAT_MAX];
@@ -68,7 +67,7 @@ void utfeed_free(struct utfeed *u)
 	free(u->content_language);
 	free(u->base);
 	free(u->type);
-	free(u->kept.bytes);
+	held_free(&u->output);
 	free(u);
 }
 
@@ -240,56 +239,38 @@ int utfeed_set(struct utfeed *u, const char *name, const char *value)
 
 /* The output of a stream without a writer */
 
-enum { KEPT_MIN = 4096 };
+enum { OUTPUT_FIRST = 4096 };
 
-/* Makes room for len bytes and a zero byte. Bytes that were read leave first, if they fill half of the room. */
-static bool output_room(struct kept_output *kept, size_t len)
+/* Drops the bytes that were read, but only when they fill half of the block: so each byte is moved once at most. */
+static int output_add(struct utfeed *u, const uint8_t *bytes, size_t len)
 {
-	size_t unread = kept->to - kept->from, size = kept->size > KEPT_MIN ? kept->size : KEPT_MIN;
-	char *grown;
-
-	if (kept->from && kept->from >= kept->size / 2) {
-		memmove(kept->bytes, kept->bytes + kept->from, unread);
-		kept->from = 0;
-		kept->to = unread;
+	if (u->read > 0 && u->read >= u->output.cap / 2) {
+		held_drop(&u->output, u->read);
+		u->output.bytes[u->output.len] = '\0';
+		u->read = 0;
 	}
-	if (len < kept->size - kept->to)
-		return true;
-	if (len >= SIZE_MAX / 4 - kept->to)
-		return false;
-	while (size - kept->to <= len)
-		size *= 2;
-	if (!(grown = realloc(kept->bytes, size)))
-		return false;
-	kept->bytes = grown;
-	kept->size = size;
-	return true;
-}
-
-static int output_keep(struct kept_output *kept, const uint8_t *bytes, size_t len)
-{
-	if (!output_room(kept, len))
+	if (held_room(&u->output, len + 1, OUTPUT_FIRST) != 0 || held_add(&u->output, bytes, len, 0) != 0)
 		return UTFEED_NO_MEMORY;
-	memcpy(kept->bytes + kept->to, bytes, len);
-	kept->to += len;
-	kept->bytes[kept->to] = '\0';
+	u->output.bytes[u->output.len] = '\0';
 	return 0;
 }
 
 size_t utfeed_read(struct utfeed *u, void *buffer, size_t size)
 {
-	size_t unread = u->kept.to - u->kept.from, len = unread < size ? unread : size;
+	size_t len = u->output.len - u->read;
 
+	if (len > size)
+		len = size;
 	if (len > 0)
-		memcpy(buffer, u->kept.bytes + u->kept.from, len);
-	u->kept.from += len;
+		memcpy(buffer, u->output.bytes + u->read, len);
+	u->read += len;
 	return len;
 }
 
 const char *utfeed_output(const struct utfeed *u, size_t *len)
 {
-	*len = u->kept.to - u->kept.from;
-	return u->kept.bytes ? u->kept.bytes + u->kept.from : "";
+	*len = u->output.len - u->read;
+	return u->output.bytes ? (const char *)u->output.bytes + u->read : "";
 }
 
 /* The stream */
@@ -312,7 +293,7 @@ static int stream_write(void *arg, const uint8_t *bytes, size_t len)
 	struct utfeed *u = arg;
 
 	if (!u->write)
-		return output_keep(&u->kept, bytes, len);
+		return output_add(u, bytes, len);
 	return u->write(u->arg, bytes, len) == 0 ? 0 : UTFEED_STOPPED;
 }
 

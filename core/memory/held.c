@@ -4,13 +4,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int held_grow(struct held *held, size_t need, size_t first)
+int held_room(struct held *held, size_t len, size_t first)
 {
 	size_t cap = 2 * held->cap > first ? 2 * held->cap : first;
 	uint8_t *bytes;
 
-	if (cap < need)
-		cap = need;
+	if (len <= held->cap - held->len)
+		return 0;
+	if (len > SIZE_MAX - held->len)
+		return -1;
+	if (cap < held->len + len)
+		cap = held->len + len;
 	if (!(bytes = realloc(held->bytes, cap)))
 		return -1;
 	held->bytes = bytes;
@@ -22,7 +26,7 @@ int held_add(struct held *held, const uint8_t *in, size_t len, size_t first)
 {
 	if (len == 0)
 		return 0;
-	if (held->cap - held->len < len && held_grow(held, held->len + len, first) != 0)
+	if (held_room(held, len, first) != 0)
 		return -1;
 	memcpy(held->bytes + held->len, in, len);
 	held->len += len;

@@ -13,8 +13,10 @@ struct held {
 	size_t len, cap;
 };
 
-/* Adds bytes behind those held; a first block has room for `first` bytes at least. -1: out of memory, and nothing was
- * done. */
+/* Makes room for len more bytes. A first block has room for `first` bytes at least. -1: out of memory, and nothing has
+ * changed. */
+int held_room(struct held *, size_t len, size_t first) __attribute__((warn_unused_result));
+/* Adds bytes behind those held, with held_room(). */
 int held_add(struct held *, const uint8_t *, size_t len, size_t first) __attribute__((warn_unused_result));
 /* Lets go of the first len bytes. */
 void held_drop(struct held *, size_t len);

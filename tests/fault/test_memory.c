@@ -312,9 +312,37 @@ static void refused_at_once(void)
 	}
 }
 
+/* A stream that cannot grow keeps the output that nobody has read, with the zero byte behind it. Half of the block was read, so the bytes move. */
+static void refused_growth(void)
+{
+	static char text[9000], read[3000];
+	size_t n = 0, left = 0;
+	bool hit;
+
+	memset(text, 'x', sizeof(text));
+	do {
+		struct utfeed *u = utfeed_new(NULL, NULL);
+
+		CU_ASSERT_PTR_NOT_NULL_FATAL(u);
+		CU_ASSERT_EQUAL(utfeed_set(u, "sniff-bytes", "1024"), UTFEED_OK);
+		CU_ASSERT_EQUAL(utfeed_feed(u, "<rss><title>", 12), UTFEED_OK);
+		CU_ASSERT_EQUAL(utfeed_feed(u, text, 3500), UTFEED_OK);
+		CU_ASSERT_EQUAL(utfeed_read(u, read, sizeof(read)), sizeof(read));
+		fault.hit = false;
+		fault.until = ++n;
+		UNIT_ROW(utfeed_feed(u, text, sizeof(text)) == (fault.hit ? UTFEED_NO_MEMORY : UTFEED_OK), "request %zu", n);
+		fault.until = 0;
+		hit = fault.hit;
+		const char *output = utfeed_output(u, &left);
+		UNIT_ROW(left > 0 && strlen(output) == left, "request %zu: %zu of %zu", n, strlen(output), left);
+		utfeed_free(u);
+	} while (hit);
+	UNIT_ROW(n > 1 && left == 12 + 3500 + sizeof(text) - sizeof(read), "%zu requests, %zu left", n - 1, left);
+}
+
 /* What a process learned of its machine's converters it keeps: those that know none come first. */
 UNIT_SUITE(memory, { "detector without converters", detector_without_converters }, { "without converters", without_converters },
     { "undecodable body", undecodable_body }, { "decoders", decoders },
     { "lost races", lost_races }, { "detector", detector }, { "trust 24: refused bodies", refused_bodies },
-    { "refused at once", refused_at_once },
+    { "refused at once", refused_at_once }, { "refused growth", refused_growth },
     { "trust 24: converters that could not be loaded", converters_that_could_not_be_loaded })
