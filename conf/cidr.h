@@ -46,8 +46,8 @@ bool ip_is_same(const struct ip *, const struct ip *);
 bool cidr_is_loopback(const struct cidr *);    /* all addresses in it are loopback addresses */
 bool cidr_list_contains(const struct cidr_list *, const struct ip *);
 
-/* Whether the host's last label is a number: inet_aton and browsers read such a host as an IPv4 address in many
- * spellings (0x7f.1, 017700000001, 2130706433), so it is no name (WHATWG URL, "ends in a number"). */
+/* Whether the host's last label is a number (WHATWG URL, "ends in a number"). Such a host is not a name: inet_aton and
+ * browsers read it as an IPv4 address, in many spellings (0x7f.1, 017700000001, 2130706433). */
 bool ip_is_numeric_host(const char *host, size_t len);
 
 #endif

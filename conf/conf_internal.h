@@ -281,8 +281,8 @@ bool conf_is_path(enum conf_type_id);
  * errno. about: filled in, and only a regular file is read; NULL: any file is. */
 char *conf_read(const char *path, size_t max, struct stat *about, size_t *len);
 
-/* conf_args.c, conf_env.c. The errors of values are kept by conf_note_error(). */
-/* the file's name and the action; the flags are told apart, so that the others can be applied */
+/* conf_args.c, conf_env.c. conf_note_error() keeps the errors of values. */
+/* Takes the file's name and the action. Fails unless every other argument is the flag of an option, with its value. */
 int conf_args_first(struct conf *, int argc, char *const *argv, struct conf_error *);
 void conf_args_apply(struct conf *, int argc, char *const *argv);
 void conf_args_print(FILE *);

@@ -8,7 +8,7 @@
 #include <stddef.h>
 
 /* The URL with its host in A-labels, which the caller frees. NULL: there is nothing to convert, the host is impossible,
- * or there is no memory; then the text should be judged as it is. */
+ * or memory is out. The caller then judges the text as it is. */
 char *idn_url(const char *text, size_t len, size_t *out_len);
 /* The same for a host, or HOST:PORT. */
 char *idn_host(const char *text, size_t len, size_t *out_len);

@@ -27,8 +27,9 @@ enum {
 	EDGE_STEP = 64
 };
 
-/* The place from `at` on, which is not 0, of the first trail with a lead before it, without which nothing is UTF-8;
- * len: there is none. A word of bytes is looked at together with the word one byte before it. */
+/* The place of the first trail byte, from `at` on, that has a lead byte before it; len: there is none. Text beyond
+ * ASCII without such a place is not UTF-8. `at` must not be 0. The function compares eight bytes with the eight that
+ * begin one byte earlier. */
 static size_t next_sequence(const uint8_t *bytes, size_t at, size_t len)
 {
 	const uint64_t first_bits = UINT64_C(0x8080808080808080);

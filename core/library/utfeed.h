@@ -2,9 +2,9 @@
  * threads. libutfeed(3) is its manual page.
  *
  * There are three ways to use it:
- *  at once   utfeed_normalise() takes a whole body; utfeed_output() is the result.
- *  pull      utfeed_new(NULL, NULL), utfeed_feed(), utfeed_finish(); the program takes the output with utfeed_read().
- *  push      utfeed_new(write, arg), utfeed_feed(), utfeed_finish(); the library calls write() with the output.
+ *  at once   Call utfeed_normalise() with a whole body. Take the result with utfeed_output().
+ *  pull      Call utfeed_new(NULL, NULL), utfeed_feed() and utfeed_finish(). Take the output with utfeed_read().
+ *  push      Call utfeed_new(write, arg), utfeed_feed() and utfeed_finish(). The library calls write() with the output.
  * The result is the same in all three ways, and does not depend on how the input was cut.
  *
  * Ownership: utfeed_new() and utfeed_normalise() give a stream to the caller, who frees it with utfeed_free(). The
@@ -64,17 +64,17 @@ UTFEED_API void utfeed_free(struct utfeed *);
 UTFEED_API int utfeed_normalise(const void *bytes, size_t len, const char *content_type, struct utfeed **out);
 
 /* Sets one of these, before the first utfeed_feed(). When content-type is not set, the body is a file.
- *  content-type      the field of the response that the body came in; NULL: the response has none
- *  content-language  the field of that name; NULL: there is none
- *  base              the URL of the body, for xml:base: sets the repair base, too; NULL: neither
- *  policy            auto, rome-strict ... (utfeed policies)
- *  charset           the encoding the body is in, whatever it says, under auto and 4suite: a label (utfeed charsets),
- *                    or none
- *  repair            names with commas between, each also with a minus; all; none
- *  characters        drop, replace
- *  output            utf-8, us-ascii
- *  on-error          reject, pass
- *  sniff-bytes       the window that is looked at before anything is written, 1024 to 1048576 */
+ *  content-type      The field of the response that the body came in. NULL: the response has none.
+ *  content-language  The field of that name. NULL: there is none.
+ *  base              The URL of the body, for xml:base: sets the repair base, too. NULL: neither.
+ *  policy            One of `utfeed policies`: auto, rome-strict ...
+ *  charset           The encoding the body is in, whatever it says, under auto and 4suite. A label (utfeed charsets),
+ *                    or none.
+ *  repair            Names with commas between, each also with a minus. Or all, or none.
+ *  characters        One of drop, replace.
+ *  output            One of utf-8, us-ascii.
+ *  on-error          One of reject, pass.
+ *  sniff-bytes       The window that is looked at before anything is written, 1024 to 1048576. */
 UTFEED_API int utfeed_set(struct utfeed *, const char *name, const char *value);
 
 /* Reads the next len bytes of the body, always all of them. bytes may be NULL when len is 0. */
@@ -92,9 +92,9 @@ UTFEED_API const char *utfeed_output(const struct utfeed *, size_t *len);
 /* What was found. The library decides it before it writes the first byte, and may revise it once, later. After
  * utfeed_finish() it is final. */
 
-/* 1: the output is the feed in UTF-8, or another document that was decoded as its labels say.
- * 0: the output is the input, because it is not a feed, or an error by the policy. Gzip is not unpacked.
- * -1: undecided yet. */
+/* Returns 1 when the output is the feed in UTF-8, or another document that was decoded as its labels say.
+ * Returns 0 when the output is the input, because it is not a feed, or an error by the policy. Gzip is not unpacked.
+ * Returns -1 while that is undecided. */
 UTFEED_API int utfeed_is_feed(const struct utfeed *);
 /* The encoding the body was read as, "windows-1251"; NULL: none, or undecided; static storage. */
 UTFEED_API const char *utfeed_charset(const struct utfeed *);

@@ -20,7 +20,7 @@ struct feeds_now {
 };
 struct feeds_now feeds_now(struct loop *, struct backoff *);
 
-/* KEPT and PAUSED may both be; kept is told then. FAILS: the last answer was an error. */
+/* FAILS: the last answer was an error. If a feed is both kept and paused, its word is KEPT. */
 enum feed_state_word { FEED_FINE, FEED_FAILS, FEED_PAUSED, FEED_KEPT };
 struct feed_standing {
 	enum feed_state_word word;

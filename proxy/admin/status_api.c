@@ -109,7 +109,7 @@ static void top_number(FILE *out, const char *name, uint64_t n)
 	fprintf(out, "%s\t%llu\n", name, (unsigned long long)n);
 }
 
-/* What was added in a span of time. Without answers there are no times of them. */
+/* What was added in a span of time. "-" stands for the times if none was measured. */
 static void top_span(FILE *out, const char *name, const struct history_sample *added, int64_t seconds)
 {
 	static const double shares[] = { .5, .95, .99 };

@@ -1,6 +1,6 @@
-/* Owns what the files of an answer share. answer.c has its states, dispatch.c decides its kind, lookup.c and its parts
- * go through the cache. deliver.c makes the last choices when the head goes out, outcome.c counts the result. Must not
- * know: connections. Invariant: an answer belongs to its worker alone. */
+/* Owns what the files of an answer share. The states of an answer are in answer.c, and dispatch.c decides its kind. The
+ * way through the cache is in lookup.c and its parts. When the head goes out, deliver.c makes the last choices, and
+ * outcome.c counts the result. Must not know: connections. Invariant: an answer belongs to its worker alone. */
 #ifndef UTFEED_PROXY_ANSWER_ANSWER_INTERNAL_H
 #define UTFEED_PROXY_ANSWER_ANSWER_INTERNAL_H
 
@@ -25,7 +25,7 @@ static inline cors_origins answer_cors(const struct answer *a)
 /* answer.c */
 /* The one way from state to state. */
 void answer_enter(struct answer *, enum answer_state);
-/* What an answer waited for is there: it is READY. */
+/* The answer has what it waited for, and becomes READY. */
 void answer_came(struct answer *);
 /* Its head goes out. */
 void answer_begin(struct answer *);

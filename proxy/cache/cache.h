@@ -89,14 +89,14 @@ void cache_stats(struct cache *, struct stats_gauges *);
 struct cache_key { const char *at; size_t len; uint64_t hash; };
 struct cache_key cache_key(const struct cache *, const char *at, size_t len);
 
-/* Responses in flight: they are being made, and other requests may join them (collapsed forwarding).
- * cache_in_flight_join() gives one reference to the object that is being made for the key; NULL: there is none.
- * cache_in_flight_begin() registers the caller's object and gives NULL. If another request was first, it gives one
- * reference to that request's object instead. An object that nobody shall join is not registered.
- * cache_in_flight_end() takes the object out once it cannot be joined any more. A purge takes out the objects whose URL
- * it names. */
+/* Responses in flight: they are being made, and other requests may join them (collapsed forwarding). A purge takes out
+ * the objects whose URL it names. */
+/* One reference to the object that is being made for the key; NULL: there is none. */
 struct object *cache_in_flight_join(struct cache *, const struct cache_key *);
+/* Registers the caller's object and returns NULL. If another request was first, returns one reference to that request's
+ * object instead. An object that nobody shall join is not registered. */
 struct object *cache_in_flight_begin(struct cache *, const struct cache_key *, struct object *);
+/* Takes the object out once it cannot be joined any more. */
 void cache_in_flight_end(struct cache *, const struct cache_key *, struct object *);
 /* How many objects cache_in_flight_end() has taken out. A request that found its key neither in memory nor, after that,
  * in flight asks memory again only if this number has changed in between: the response may have been stored and taken

@@ -23,8 +23,8 @@ struct gzip_forms {
 void gzip_forms_init(struct gzip_forms *, struct cache *, struct loop *);
 /* Completes the forms in the making, and begins no others from now on. */
 void gzip_forms_end(struct gzip_forms *);
-/* Gives the gzip form of a stored body (DONE and kept) that is stored under that key. *form is as in object_gzip().
- * make: begins the form if there is none yet; the form of a short body is complete at once. */
+/* Gives the gzip form of a stored body (DONE and kept) that is stored under that key. For *form see object_gzip().
+ * With make, the form is begun if there is none yet. The form of a short body is complete at once. */
 enum object_gzip gzip_form(struct gzip_forms *, struct object *body, const char *key, size_t len, bool make,
     struct object **form);
 

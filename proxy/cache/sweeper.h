@@ -1,7 +1,7 @@
 /* Owns carrying out, on one loop and bit by bit, what purges have marked in memory (cache_sweep()).
  * Must not know: who purges, which worker it is of. Invariant: it works a slice of SWEEPER_SLICE_US in each turn of its
- * loop (in every other turn while gzip forms are made there) until nothing is left to do, even if nobody waits any
- * more. Several may be at work at once. */
+ * loop (in every other turn while gzip forms are made there). It stops only when nothing is left to do, even if nobody
+ * waits any more. Several may be at work at once. */
 #ifndef UTFEED_PROXY_CACHE_SWEEPER_H
 #define UTFEED_PROXY_CACHE_SWEEPER_H
 

@@ -1,9 +1,9 @@
 /* Owns client connections: reading requests, writing responses, keep-alive, pipelining, timeouts, the access log.
  * Must not know: origins, or where an answer's object comes from (answer.h).
  *
- * States: IDLE -> HEAD -> WAIT -> SEND -> IDLE ..., HEAD -> CONNECT -> TUNNEL, CONNECT -> HELLO -> IDLE (TLS inside),
- * HEAD -> AUTH -> WAIT or CONNECT (a password is compared), FLUSH, LINGER, CLOSED. Responses go out in the order of the
- * requests. Short responses are gathered in one write while further requests wait behind them.
+ * States: IDLE -> HEAD -> WAIT -> SEND -> IDLE ..., HEAD -> CONNECT -> TUNNEL, CONNECT -> HELLO -> IDLE (TLS inside).
+ * While a password is compared: HEAD -> AUTH -> WAIT or CONNECT. At the end: FLUSH, LINGER, CLOSED. Responses go out
+ * in the order of the requests. Short responses are gathered in one write while further requests wait behind them.
  * Invariant: a response that was not complete never looks complete to the client. */
 #ifndef UTFEED_PROXY_CLIENT_CLIENT_H
 #define UTFEED_PROXY_CLIENT_CLIENT_H
@@ -27,8 +27,8 @@ void client_pool_set(struct client_pool *, struct settings *);
 void client_pool_free(struct client_pool **);
 /* Frees what is kept for requests to come. */
 void client_pool_rest(struct client_pool *);
-/* Takes over a connected descriptor and handles the bytes that have already arrived on it. tls: NULL for plain. who:
- * the peer that sends the bytes. -1: out of memory, and the descriptor is closed. */
+/* Takes over a connected descriptor and handles the bytes that have already arrived on it. A plain connection has tls
+ * NULL. The peer that sends the bytes is `who`. Returns -1 when out of memory; the descriptor is then closed. */
 int client_accept(struct client_pool *, int fd, const struct sockaddr *peer, socklen_t len, struct tls_context *tls,
     const struct requester *who)
     __attribute__((warn_unused_result));

@@ -92,7 +92,7 @@ struct client {
 	/* the socket takes no more bytes, of this response or of those gathered before it */
 	bool blocked;
 	struct log_id id;              /* of its latest request */
-	/* the sender of the requests: a client, or a proxy that is believed about its clients */
+	/* the sender of the requests: a client, or a proxy that is trusted to name its clients */
 	struct requester who;
 	struct exchange *exchange;     /* NULL: idle */
 	struct login_waiter *login;    /* CL_AUTH: the password is being compared */

@@ -173,7 +173,7 @@ void client_pool_drain(struct client_pool *pool)
 	for (c = LIST_FIRST(&pool->clients); c; c = next) {
 		next = LIST_NEXT(c, link);
 		if (c->state == CL_IDLE && conn_is_open(c->conn))
-			/* a request that has arrived is answered; an idle connection gets CLIENT_LAST_MS */
+			/* answers a request that has arrived, and gives an idle connection CLIENT_LAST_MS */
 			client_on_conn(c, CONN_READABLE);
 	}
 }

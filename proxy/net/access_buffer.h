@@ -19,7 +19,7 @@ struct access_buffer {
 	char lines[ACCESS_BUFFER_BYTES];
 };
 
-/* Appends whole lines, ACCESS_BUFFER_BYTES at most; where there is no room for them the others go out first. */
+/* Appends whole lines, ACCESS_BUFFER_BYTES at most. If they do not fit, the lines before them go out first. */
 void access_buffer_add(struct access_buffer *, const char *lines, size_t len);
 void access_buffer_flush(struct access_buffer *);
 

@@ -1,8 +1,8 @@
 /* Turns an entry into bytes and back; see entry.h. All numbers are little-endian, every text follows its length (32
  * bits), and a row of a table (a policy, a charset) is written as its name. Layout: magic, format, kind, key,
- * generation, since; then an index of variants has its field names, and every other kind has its freshness, a part also
- * first and total, and every response also its head, the origin's head, the report and the body; a checksum ends the
- * entry.
+ * generation, since. An index of variants goes on with its field names, every other kind with its freshness. A part
+ * then has first and total. Every response has its head, the origin's head, the report and the body. A checksum ends
+ * the entry.
  * Invariant: entry_pack() writes again, byte for byte, whatever entry_unpack() accepts. */
 #include "proxy/store/entry.h"
 

@@ -47,10 +47,10 @@ void eviction_remove(struct eviction *, struct eviction_node *);
 void eviction_restore(struct eviction *, struct eviction_node *);
 /* bytes: all that is stored and what is about to come in. Removes the node that has to go and returns it. NULL: none
  * has to go (yet).
- * A large node whose turn it is stays until the cache is so far over its budget that without the node it will be less
- * than the slack below the budget; a node larger than twice the slack is passed over for the next one that leaves no
- * larger gap. So a full cache stays within the slack of its budget, both ways, unless every node is larger than that:
- * then one of them goes nevertheless. */
+ * A large node whose turn it is stays while its removal would leave the cache below its budget by the slack or more.
+ * A node larger than twice the slack is passed over for the next one that leaves no larger gap. So a full cache stays
+ * within the slack of its budget, both ways, unless every node is larger than that: then one of them goes
+ * nevertheless. */
 struct eviction_node *eviction_victim(struct eviction *, size_t bytes);
 
 static inline void eviction_hit(struct eviction_node *node)

@@ -1,7 +1,8 @@
-/* Owns the tables of the LMDB store. "entries" maps a key (a long one is cut and has its hash at its end) to a number
- * and the packed entry; "order" maps that number to the time since when the entry is stale (soft purge; 0: it is not)
- * and to its key. The entry with the lowest number is the oldest and the first to go when room runs out. Must not know:
- * the file, operations in their queue. Invariant: every entry has its number in both tables. */
+/* Owns the tables of the LMDB store. The table "entries" maps a key to a number and the packed entry. A long key is
+ * cut and has its hash at its end. The table "order" maps that number to the time since when the entry is stale (soft
+ * purge; 0: it is not) and to its key. The entry with the lowest number is the oldest and the first to go when room
+ * runs out.
+ * Must not know: the file, operations in their queue. Invariant: every entry has its number in both tables. */
 #include "proxy/store/store_lmdb_internal.h"
 
 #include <endian.h>

@@ -60,7 +60,7 @@ struct memory_node *memory_judge(struct store_memory *, struct memory_node *, st
     __attribute__((noinline));
 /* Releases the lock, then frees the dead nodes. */
 void memory_unlock(struct store_memory *, struct eviction_list *dead);
-/* The purge of struct store_ops: it sweeps all at once, for who has no loop, as tests and the end of the store. */
+/* The purge of struct store_ops. It sweeps everything at once: tests and the end of the store have no loop. */
 int64_t memory_purge(struct store *, enum store_purge, const char *url, size_t len, bool soft, int64_t now);
 
 #endif

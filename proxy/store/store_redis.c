@@ -3,7 +3,7 @@
  *
  * While the server is away, lookups miss at once and entries are dropped, and both are counted; removals wait for the
  * server, including those of entries that the dropped ones would have replaced. A server that refuses a removal counts
- * as away: there are no lookups until it has made the removal. */
+ * as away until it has made that removal: until then every lookup misses. */
 #include "proxy/store/store_redis_internal.h"
 
 #include <errno.h>

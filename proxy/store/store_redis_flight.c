@@ -70,7 +70,7 @@ static bool redis_is_purging(const struct store_redis *redis, const struct store
 }
 
 /* Until a purge has looked through all keys, operations on entries that it covers are held. Lookups are held for a
- * limited time, entries as long as there is room; after that they are answered or dropped. */
+ * limited time, and then miss. Entries are held as long as there is room, and else dropped. */
 static void redis_hold(struct store_redis *redis, struct store_op *op)
 {
 	if ((op->type == OP_GET && redis->slow) || (op->type == OP_PUT && !redis_has_room(redis))) {

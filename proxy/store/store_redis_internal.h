@@ -1,8 +1,8 @@
-/* Owns what the files of the Redis store share: its life (store_redis.c); which operations are on their way
- * (store_redis_flight.c), what they are in commands and replies (store_redis_operations.c, store_redis_scan.c,
- * store_redis_command.c, store_redis_script.c); which purges are known to whom (store_redis_marks.c); the connection
- * they travel on (store_redis_connection.c, which alone makes and loses it), and which of its bytes become a reply
- * (store_redis_reply.c). Only store_redis*.c include it. */
+/* Owns what the files of the Redis store share. The store's life is in store_redis.c, and the operations on their way
+ * are in store_redis_flight.c. As commands and replies they are in store_redis_operations.c, store_redis_scan.c,
+ * store_redis_command.c and store_redis_script.c. The purges that the instances know of are in store_redis_marks.c.
+ * The connection is made and lost in store_redis_connection.c alone; store_redis_reply.c makes replies of its bytes.
+ * Only store_redis*.c include this file. */
 #ifndef UTFEED_PROXY_STORE_STORE_REDIS_INTERNAL_H
 #define UTFEED_PROXY_STORE_STORE_REDIS_INTERNAL_H
 

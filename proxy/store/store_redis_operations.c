@@ -88,7 +88,7 @@ static void on_removed(redisAsyncContext *ac, void *answer, void *arg)
 		redis_refused(redis, op, reply->str);
 }
 
-/* Removes the entry of op's key. done NULL: this is only a clean-up on the way, and op is answered elsewhere. */
+/* Removes the entry of op's key. done NULL: this is only a clean-up, and op ends elsewhere. */
 static void redis_forget(struct store_redis *redis, redisCallbackFn *done, struct store_op *op)
 {
 	struct redis_name n;

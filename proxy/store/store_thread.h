@@ -78,13 +78,12 @@ void store_thread_done(struct store_thread *, struct store_op *, struct entry *a
 void store_op_free(struct store_op *);
 /* An entry that is not stored becomes the removal of its key. */
 void store_op_make_removal(struct store_op *);
-/* The operation was not done, or it is not known whether it was: a lookup or settlement is answered so, an entry
- * becomes the removal of its key, and a removal returns to the front of the queue, behind those that were put back
- * before it. */
+/* For an operation that was not done, or perhaps not. A lookup or settlement fails. An entry becomes the removal of its
+ * key. A removal returns to the front of the queue, behind those that were put back before it. */
 void store_thread_owe(struct store_thread *, struct store_op *);
 size_t store_thread_owed(struct store_thread *);                               /* removals in the queue */
 bool store_thread_is_idle(struct store_thread *);                              /* the queue is empty */
-/* True: lookups and settlements in the queue are answered at once, too, and entries in it become removals. */
+/* True: lookups and settlements in the queue fail at once, too, and entries in it become removals. */
 void store_thread_set_away(struct store_thread *, bool away);
 /* Tells who listens of a purge by another process. */
 void store_thread_purged(struct store_thread *, const struct store_mark *);    /* as store_ops.listen says */

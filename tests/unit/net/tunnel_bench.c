@@ -293,7 +293,7 @@ static void on_end(void *arg, enum tunnel_end end)
 		let_go(b);
 }
 
-/* Sockets that keep what was said to them, and no more than the kernel is told to. */
+/* A socket with small buffers: the kernel keeps the bytes that arrive, but not more than these options allow. */
 static int narrow_socket(int receive)
 {
 	int fd = socket(AF_INET, SOCK_STREAM, 0), send = KERNEL_SENDS, on = 1;
@@ -334,7 +334,7 @@ static struct slice opening(const struct bench *b, enum tunnel_side side)
 	return (struct slice){ at, len };
 }
 
-/* What was to begin the streams goes at once: the tunnel has it. */
+/* Frees the beginnings of the streams at once, because the tunnel has copied them. */
 static void open_tunnel(struct bench *b, const struct scene *s, struct conn *origin, unsigned refuse)
 {
 	struct tunnel_settings settings = { .client = b->client, .origin = origin, .head = opening(b, TUNNEL_ORIGIN),

@@ -11,27 +11,27 @@
 #define COUNT(rows) (sizeof(rows) / sizeof((rows)[0]))
 
 enum {
-	TURNS_MAX = 2000000,           /* after which what did not happen never will */
-	TURNS_QUIET = 1000,            /* without a byte, after which nobody speaks */
-	/* What the kernel is to keep for a socket (it keeps twice as much): more than one read of the tunnel, and little for a far end. */
+	TURNS_MAX = 2000000,           /* After so many turns the test gives up. */
+	TURNS_QUIET = 1000,            /* After so many turns without a byte both ends are silent. */
+	/* The buffers of sockets; the kernel doubles them. They hold more than one read of the tunnel, and less for a far end. */
 	KERNEL_SENDS = 128 * 1024,
 	KERNEL_RECEIVES = 128 * 1024,
 	KERNEL_RECEIVES_FAR = 32 * 1024,
-	PIECE = 16 * 1024,             /* what a far end says and hears in a turn */
-	LAST_WORDS = 100 * 1024,       /* more than the kernel receives for a far end that is deaf, less than it takes to send */
-	MANY = 1 << 20,                /* more than the four sockets on a way keep, and the tunnel between them */
+	PIECE = 16 * 1024,             /* A far end writes and reads so much in a turn. */
+	LAST_WORDS = 100 * 1024,       /* More than the kernel receives for a deaf far end, less than it takes from a sender. */
+	MANY = 1 << 20,                /* More than the tunnel and the sockets on one way hold. */
 	FLOOD = 4 * MANY,
 	IDLE_MS = 20, MINUTE_MS = 60 * 1000, HOUR_MS = 60 * MINUTE_MS
 };
 
-/* The client or the origin: the end of its connection that the test has. What it says is a stream whose bytes follow from their places
+/* The client or the origin: the end of its connection that the test has. It sends a stream whose bytes follow from their places
  * (stream_byte()). `early` and `head` are the beginnings of the two streams, so that each is right only in its place. */
 struct far_end {
-	int fd;                        /* -1: it has reset its connection */
-	uint64_t said, says;           /* how far it got in its stream, and how far it is to get */
-	bool ends, ended;              /* then no more comes from it, and it has told so */
-	bool deaf;                     /* it reads nothing */
-	uint64_t came;                 /* of the other one's stream */
+	int fd;                        /* -1: It has reset its connection. */
+	uint64_t said, says;           /* Bytes of its stream: sent so far, and to be sent in all. */
+	bool ends, ended;              /* It is to shut down its side after them, and has done so. */
+	bool deaf;                     /* It reads nothing. */
+	uint64_t came;                 /* Bytes of the other end's stream that it has read. */
 	bool differs, eof;
 	int error;
 };
