@@ -9,14 +9,23 @@
 
 enum { WIDTH = 78 };
 
+/* A backslash would begin an escape. */
+static size_t print_word(FILE *out, const char *word, size_t len)
+{
+	size_t columns = 0;
+
+	for (size_t i = 0; i < len; i++)
+		columns += (size_t)fprintf(out, word[i] == '\\' ? "\\e" : "%c", word[i]);
+	return columns;
+}
+
 /* A word with a dot or an apostrophe at the beginning of a line would be a macro, so it is put behind an empty
  * escape. */
 static size_t print_first_word(FILE *out, const char *word, size_t len)
 {
 	bool escaped = word[0] == '.' || word[0] == '\'';
 
-	fprintf(out, "%s%.*s", escaped ? "\\&" : "", (int)len, word);
-	return len + (escaped ? 2 : 0);
+	return (size_t)fprintf(out, "%s", escaped ? "\\&" : "") + print_word(out, word, len);
 }
 
 static void print_text(FILE *out, const char *text)
@@ -30,7 +39,7 @@ static void print_text(FILE *out, const char *text)
 			column = 0;
 		}
 		if (column)
-			column += (size_t)fprintf(out, " %.*s", (int)len, text);
+			column += (size_t)fprintf(out, " ") + print_word(out, text, len);
 		else
 			column = print_first_word(out, text, len);
 		if (len > 1 && strchr(".?", text[len - 1]) && text[len - 2] != '.') {

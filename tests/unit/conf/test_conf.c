@@ -262,7 +262,7 @@ static void manual_options(FILE *out, const struct conf *conf)
 	conf_print_manual_options(out);
 }
 
-/* Both manuals name every option. A generated line begins with a dot only for a macro of mdoc(7) or a line break. */
+/* Both manuals name every option. A generated line begins with a dot only for a macro of mdoc(7) or a line break. A backslash of a text is an escape. */
 static void manuals(void)
 {
 	void (*const manual[])(FILE *, const struct conf *) = { manual_flags, manual_options };
@@ -273,6 +273,8 @@ static void manuals(void)
 			UNIT_ROW(strstr(text, conf_options[i].name) != NULL, "%s", conf_options[i].name);
 		for (const char *line = text; line; line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL)
 			UNIT_ROW(*line != '.' || isupper((unsigned char)line[1]) || strncmp(line, ".br\n", 4) == 0, "%.40s", line);
+		for (const char *at = strchr(text, '\\'); at; at = strchr(at + 1, '\\'))
+			UNIT_ROW(strchr("e&", at[1]) != NULL, "%.40s", at);
 		free(text);
 	}
 }
