@@ -98,7 +98,7 @@ bool served_admin_host(const struct conf *conf, const char *text, const struct u
 	    served_host_is_listed(&conf->hosts, name, len);
 }
 
-/* The option takes the place of its default, so that the first name needs the addresses beside it. */
+/* A value of the option replaces the default, so the first value has to name what the default served. */
 void served_host_refusal(struct text *t, const struct conf *conf, struct slice host)
 {
 	struct url_host asked = { .port = 0 };
@@ -110,7 +110,13 @@ void served_host_refusal(struct text *t, const struct conf *conf, struct slice h
 	}
 	text_puts(t, "This utfeed does not answer to the name ");
 	text_add(t, name.at, name.len);
-	text_puts(t, " in Host. To serve that name, write in its configuration: hosts = ");
+	text_puts(t, " in Host. To serve that name, ");
+	if (conf->hosts.count) {
+		text_puts(t, "add it to hosts in its configuration.");
+		return;
+	}
+	text_puts(t, "write in its configuration: hosts = ");
 	text_add(t, name.at, name.len);
-	text_puts(t, conf->hosts.count ? "" : ", localhost, 0.0.0.0/0, ::/0 (the last three keep addresses served)");
+	text_puts(t, ", localhost, 0.0.0.0/0, ::/0 (the last three keep addresses served; add the other names that "
+		"clients use)");
 }

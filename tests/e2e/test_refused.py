@@ -164,8 +164,9 @@ def test_a_head_that_cannot_be_read_is_answered_without_a_body(proxy, rest, stat
 # Options of utfeed, the method and the target, Host; the status, and what the text names: the host or address, and the line to write
 NAMED = {
     "a name that is not served": ([], "GET", "/feed", "feeds.example.org:8080", 421, "the name feeds.example.org in Host",
-                                  "hosts = feeds.example.org, localhost, 0.0.0.0/0, ::/0"),
-    "beside names that are served": (["--hosts", "a.example.org"], "GET", "/feed", "b.example.org", 421, "the name b.example.org in Host", "hosts = b.example.org\n"),
+                                  "hosts = feeds.example.org, localhost, 0.0.0.0/0, ::/0 (the last three keep addresses served; add the other names"),
+    "beside names that are served": (["--hosts", "a.example.org"], "GET", "/feed", "b.example.org", 421, "the name b.example.org in Host",
+                                     "add it to hosts in its configuration."),
     "a purge": (["--purge-allow", "192.0.2.1"], "PURGE", "/feed", "t", 403, "The address 127.0.0.1 may not purge", "purge-allow = 127.0.0.1"),
     "the forward proxy": (["--forward", "off"], "GET", "http://feeds.test/", "feeds.test", 403, "The forward proxy is off", "forward = on"),
     "a client": (["--client-allow", "192.0.2.1"], "GET", "/feed", "t", 403, "The address 127.0.0.1 may not use this proxy", "client-allow = 127.0.0.1"),
