@@ -10,6 +10,7 @@
 #include "proxy/command/cmd.h"
 #include "proxy/command/running.h"
 #include "proxy/server/server.h"
+#include "proxy/server/stores.h"
 #include "proxy/settings/settings.h"
 
 extern char **environ;
@@ -42,8 +43,10 @@ static int check_configuration(struct conf *conf)
 	struct settings *settings = server_check(conf);
 	int status = settings && (!conf->against || !check_against(conf)) ? EXIT_SUCCESS : 2;
 
-	if (!status)
+	if (!status) {
 		conf_act(conf, stdout);
+		stores_tell_memory(settings, stdout);
+	}
 	settings_unref(&settings);
 	return status;
 }

@@ -1,6 +1,7 @@
 /* Opening what responses are stored in; see stores.h. */
 #include "proxy/server/stores.h"
 
+#include <inttypes.h>
 #include <sys/stat.h>
 
 #include "conf/conf.h"
@@ -52,6 +53,11 @@ static struct budget stores_budget(const struct settings *settings, size_t worke
 		.decoding_bytes = conf->decoding_bytes };
 }
 
+static const char *stores_home(const struct budget *budget)
+{
+	return budget->group < budget->machine ? "control group (container)" : "machine";
+}
+
 /* A process that runs out of memory later is ended without a word. */
 void stores_weigh(const struct settings *settings)
 {
@@ -59,12 +65,19 @@ void stores_weigh(const struct settings *settings)
 
 	if (budget_sum(&b) > budget_limit(&b))
 		log_warn("memory: cache-bytes (%zu MiB), %zu clients (workers times max-connections) and "
-		         "decoding-bytes (%zu MiB) may come to %llu MiB, but the %s has %llu MiB; lower one of them "
-		         "(utfeed-operating(7), SIZING)",
-		    budget_cache_bytes(&b) >> 20, b.clients, b.decoding_bytes >> 20,
-		    (unsigned long long)(budget_sum(&b) >> 20),
-		    b.group < b.machine ? "control group (container)" : "machine",
-		    (unsigned long long)(budget_limit(&b) >> 20));
+		         "decoding-bytes (%zu MiB) may come to %" PRIu64 " MiB, but the %s has %" PRIu64 " MiB; lower "
+		         "one of them (utfeed-operating(7), SIZING)",
+		    budget_cache_bytes(&b) >> 20, b.clients, b.decoding_bytes >> 20, budget_sum(&b) >> 20,
+		    stores_home(&b), budget_limit(&b) >> 20);
+}
+
+void stores_tell_memory(const struct settings *settings, FILE *out)
+{
+	struct budget b = stores_budget(settings, (size_t)settings->conf->workers);
+
+	if (budget_sum(&b) <= budget_limit(&b))
+		fprintf(out, "utfeed: memory: may need %" PRIu64 " MiB; the %s has %" PRIu64 " MiB\n",
+		    budget_sum(&b) >> 20, stores_home(&b), budget_limit(&b) >> 20);
 }
 
 /* What is wrong with the folder the store tells when it opens it. */

@@ -3,6 +3,7 @@
 #define UTFEED_PROXY_SERVER_STORES_H
 
 #include <stddef.h>
+#include <stdio.h>
 
 struct cache;
 struct conf;
@@ -11,6 +12,8 @@ struct store;
 
 /* Logs a warning if all that the configuration allows may need more memory than there is. */
 void stores_weigh(const struct settings *);
+/* Else writes both numbers: what it may need, and how much there is. */
+void stores_tell_memory(const struct settings *, FILE *out);
 /* Makes the folder of cache-lmdb, because the sandbox allows only folders that are there. Returns the budget of the
  * store in memory. It depends on the number of workers and on files of the system, which the sandbox hides later. */
 size_t stores_prepare(const struct settings *, size_t workers);

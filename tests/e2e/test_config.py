@@ -1,6 +1,7 @@
 """Where options come from: flag before environment before file before default; and a start that fails says where."""
 import os
 import pwd
+import re
 import resource
 import subprocess
 import tempfile
@@ -107,10 +108,16 @@ def test_the_user_of_the_configuration_is_who_may(start, tmp_path, option, fine,
             proxy.stop()
 
 
-def test_budgets_that_fit_are_not_warned_of():
+def test_budgets_that_fit_are_told_and_not_warned_of():
     """Those of the manual for a container of 100 MB (utfeed-operating(7), SIZING)."""
     done = run("serve", "--cache-bytes", "25m", "--max-connections", "1000", "--decoding-bytes", "32m", "--check-config")
     assert done.returncode == 0 and "memory:" not in done.stderr.decode()
+    assert re.search(r"^utfeed: memory: may need 90 MiB; the (machine|control group \(container\)) has \d+ MiB$", done.stdout.decode(), re.M)
+
+
+def test_budgets_that_do_not_fit_are_warned_of_alone():
+    done = run("serve", "--decoding-bytes", "1t", "--check-config")
+    assert done.returncode == 0 and "memory:" in done.stderr.decode() and "memory:" not in done.stdout.decode()
 
 
 def test_limits_that_nobody_asked_for_are_not_noise(start):
