@@ -4,6 +4,7 @@
 #include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "proxy/report/log_stream.h"
 #include "proxy/report/publishers_show.h"
@@ -12,25 +13,62 @@ static const char usage[] = "utfeed report [--csv | --json] [--feeds | --origins
 
 enum report_output { REPORT_TABLE, REPORT_CSV, REPORT_JSON };
 
-/* Reads one log. CMD_OK, or the exit status; told. */
-static int report_read(struct publishers *publishers, const char *path)
+/* How compressed files begin, and what reads them. */
+static const struct {
+	const char *bytes, *program;
+} compressions[] = {
+	{ "\x1f\x8b", "zcat" },
+	{ "\x28\xb5\x2f\xfd", "zstdcat" },
+	{ "\xfd" "7zXZ", "xzcat" },
+	{ "BZh", "bzcat" },
+};
+
+/* Whether the first bytes of a log are those of a compressed file; told. Rotated logs are. */
+static bool report_is_compressed(const char *path, const char *bytes, size_t len)
+{
+	bool named = strcmp(path, "-");
+
+	for (size_t i = 0; i < sizeof compressions / sizeof *compressions; i++) {
+		size_t n = strlen(compressions[i].bytes);
+
+		if (len < n || memcmp(bytes, compressions[i].bytes, n))
+			continue;
+		fprintf(stderr, "utfeed: %s: is compressed; write: %s %s | utfeed report\n",
+		    named ? path : "standard input", compressions[i].program, named ? path : "FILE");
+		return true;
+	}
+	return false;
+}
+
+/* Reads the log to its end. CMD_OK, or the exit status; told. */
+static int report_read_from(struct publishers *publishers, int fd, const char *path)
 {
 	static char buf[64 * 1024];
 	static struct log_stream stream;
-	int fd = cmd_open(path, "report", false), failed = 0;
-	ssize_t got = 0;
+	ssize_t got = cmd_read(fd, path, buf, sizeof buf);
+	int failed = 0;
 
-	if (fd < 0)
+	if (got > 0 && report_is_compressed(path, buf, (size_t)got))
 		return CMD_USAGE;
 	stream.publishers = publishers;
-	while (!failed && (got = cmd_read(fd, path, buf, sizeof buf)) > 0)
+	for (; !failed && got > 0; got = cmd_read(fd, path, buf, sizeof buf))
 		failed = log_stream_feed(&stream, buf, (size_t)got);
-	cmd_close(fd);
 	if (!failed)
 		failed = log_stream_end(&stream);
 	if (failed)
 		return cmd_no_memory();
 	return got < 0 ? CMD_USAGE : CMD_OK;
+}
+
+static int report_read(struct publishers *publishers, const char *path)
+{
+	int fd = cmd_open(path, "report", false), status;
+
+	if (fd < 0)
+		return CMD_USAGE;
+	status = report_read_from(publishers, fd, path);
+	cmd_close(fd);
+	return status;
 }
 
 static void report_tell(const struct publishers *publishers)

@@ -1,7 +1,10 @@
 """utfeed report, from access logs to publishers; utfeed opml, which leads subscription lists through a gateway."""
+import bz2
 import csv
+import gzip
 import io
 import json
+import lzma
 import re
 import subprocess
 import xml.etree.ElementTree as ElementTree
@@ -74,6 +77,18 @@ def test_several_logs(tmp_path):
     found = json.loads(run("report", "--json", str(tmp_path / "a.log"), str(tmp_path / "b.log"))[0])
     assert found["lines"] == 20 and found["publishers"][0]["feeds"] == 3
     assert "/nowhere" in run("report", "/nowhere/at/all", status=2)[1]
+
+
+COMPRESSED = {"zcat": gzip.compress(LOG), "xzcat": lzma.compress(LOG), "bzcat": bz2.compress(LOG), "zstdcat": b"\x28\xb5\x2f\xfd" + LOG}
+
+
+@pytest.mark.parametrize("program", COMPRESSED)
+def test_a_compressed_log(tmp_path, program):
+    """The message has the command that reads it."""
+    log = tmp_path / "access.log.1"
+    log.write_bytes(COMPRESSED[program])
+    assert run("report", str(log), status=2) == (b"", f"utfeed: {log}: is compressed; write: {program} {log} | utfeed report\n")
+    assert run("report", body=COMPRESSED[program], status=2) == (b"", f"utfeed: standard input: is compressed; write: {program} FILE | utfeed report\n")
 
 
 @pytest.mark.parametrize("first", ["=", "+", "-", "@"])
