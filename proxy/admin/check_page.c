@@ -109,9 +109,9 @@ static void check_tell_url(struct check_sent *sent)
 	struct text meant = { 0 };
 	bool is_meant = meant_url(&meant, (struct slice){ sent->url, strlen(sent->url) }) == MEANT_URL && !meant.failed;
 
-	snprintf(sent->why, sizeof sent->why, "This is no URL of http or https, or too long%s%.*s%s",
-	    is_meant ? "; did you mean " : "", is_meant ? (int)meant.len : 0, is_meant ? meant.bytes : "",
-	    is_meant ? "?" : ".");
+	snprintf(sent->why, sizeof sent->why, "This is not an http or https URL of at most %d characters; %s%.*s%s",
+	    CHECK_URL_MAX - 1, is_meant ? "did you mean " : "write one such as https://example.org/feed.xml",
+	    is_meant ? (int)meant.len : 0, is_meant ? meant.bytes : "", is_meant ? "?" : ".");
 	text_free(&meant);
 }
 
@@ -147,9 +147,11 @@ static const char *check_read_api(struct check_sent *sent, const struct admin_ex
 		break;
 	case FORM_ABSENT:
 		if (check_is_multipart(x) && !check_read_file(sent, x, "content-type"))
-			return "this form has neither url nor file";
+			return "this form has neither url nor file; send one of them";
 	}
-	return type == FORM_TOO_LONG || !check_type_is_clean(sent->type) ? "content-type is no Content-Type" : NULL;
+	if (type == FORM_TOO_LONG || !check_type_is_clean(sent->type))
+		return "content-type is not a Content-Type; write one such as text/xml; charset=utf-8";
+	return NULL;
 }
 
 void admin_api_check(struct admin_exchange *x)
@@ -218,7 +220,7 @@ static void check_page_sent(struct admin_exchange *x)
 	struct check_sent sent = { .name = "" };
 
 	if (!check_read_file(&sent, x, "type") || !check_type_is_clean(sent.type))
-		admin_answer_plainly(x, 400, "This form has no feed in it.");
+		admin_answer_plainly(x, 400, "This form has no feed in it, or a wrong Content-Type; choose a file.");
 	else if (check_begin(x, &sent, check_page_done))
 		admin_answer_plainly(x, 500, CHECK_NO_MEMORY);
 }

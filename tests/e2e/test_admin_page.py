@@ -285,8 +285,10 @@ def test_a_url_is_fetched_and_checked(shown, old_origin):
 
 # The URL, what the page says instead of a report
 UNFETCHED = {
-    "no URL": ("nonsense", "This is no URL of http or https"),
-    "another scheme": ("file:///etc/passwd", "This is no URL of http or https"),
+    "no URL": ("nonsense", "This is not an http or https URL of at most 4095 characters; write one such as https://example.org/feed.xml."),
+    "another scheme": ("file:///etc/passwd", "; write one such as https://example.org/feed.xml."),
+    "a name": ("example.org/feed", "; did you mean https://example.org/feed?"),
+    "too long": ("http://a/" + "a" * 4096, "of at most 4095 characters"),
     "no name": ("http://a b/", "not a name"),
     "markup": ("http://a/%22%3E%3Cscript%3E%0a", ""),
     "nobody there": ("http://127.0.0.1:1/", "refused the connection"),
