@@ -223,7 +223,6 @@ struct stats *admin_stats(struct admin *admin)
 void admin_free(struct admin **ap)
 {
 	struct admin *admin = *ap;
-	struct settings *next;
 
 	if (!admin)
 		return;
@@ -247,7 +246,7 @@ void admin_free(struct admin **ap)
 		loop_forget(admin->loop, &admin->stop);
 		loop_forget(admin->loop, &admin->given_up);
 	}
-	next = atomic_load(&admin->next);
+	struct settings *next = atomic_load(&admin->next);
 	settings_unref(&next);
 	settings_unref(&admin->settings);
 	admin_reload_end(admin);

@@ -40,21 +40,18 @@ static bool job_begin(struct check_job *job)
 	const struct check_options options = { .normalise = { .policy = POLICY_AUTO, .repairs = REPAIR_ALL },
 		.explain = job->explain };
 	struct check_url *u = check_url_new(job->url, &options, job->settings, &job->settings->guard);
-	bool wanted;
 
 	pthread_mutex_lock(&job->lock);
 	job->u = u;
-	wanted = u && !job->cancelled;
+	bool wanted = u && !job->cancelled;
 	pthread_mutex_unlock(&job->lock);
 	return wanted;
 }
 
 static bool job_is_cancelled(struct check_job *job)
 {
-	bool cancelled;
-
 	pthread_mutex_lock(&job->lock);
-	cancelled = job->cancelled;
+	bool cancelled = job->cancelled;
 	pthread_mutex_unlock(&job->lock);
 	return cancelled;
 }

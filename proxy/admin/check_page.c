@@ -229,13 +229,12 @@ static void check_page_sent(struct admin_exchange *x)
 void admin_page_check(struct admin_exchange *x)
 {
 	struct check_sent sent = { .name = "" };
-	enum form_result asked;
 
 	if (!admin_reads(x)) {
 		check_page_sent(x);
 		return;
 	}
-	asked = check_read_url(&sent, x, (struct slice){ NULL, 0 });
+	enum form_result asked = check_read_url(&sent, x, (struct slice){ NULL, 0 });
 	if (asked == FORM_FOUND && !admin_page_of_ours_asks(x->msg)) {
 		check_page(x, NULL, "No page of this site asked for it. Press the button to fetch the URL.");
 		return;

@@ -97,11 +97,10 @@ int feeds_write_json(FILE *out, struct feeds_seen *feeds, const struct feeds_ask
 	struct json j = { out, false };
 	struct feed_seen **list = malloc(asked->query.max * sizeof *list);
 	struct feeds_count count;
-	size_t n;
 
 	if (!list)
 		return -1;
-	n = feeds_seen_first(feeds, &asked->query, list, &count);
+	size_t n = feeds_seen_first(feeds, &asked->query, list, &count);
 	json_open(&j, NULL);
 	json_number(&j, "total", count.total);
 	json_open_list(&j, "feeds");

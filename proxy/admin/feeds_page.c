@@ -94,17 +94,14 @@ struct feed_seen *feeds_find(struct feeds_seen *feeds, uint64_t id)
  * same value. False: it is none. */
 static bool feeds_read_edge(struct feeds_asked *asked, const char *word, struct feeds_seen *feeds)
 {
-	struct feed_seen *listed;
-	int64_t value;
-	uint64_t id;
 	char *end;
 
-	value = strtoll(word, &end, 10);
+	int64_t value = strtoll(word, &end, 10);
 	if (end == word || *end != '.' || end[1] < '0' || end[1] > '9')
 		return false;
-	id = strtoull(end + 1, &end, 10);
+	uint64_t id = strtoull(end + 1, &end, 10);
 	memcpy((char *)&asked->edge + asked->order->value, &value, sizeof value);
-	listed = feeds_find(feeds, id);
+	struct feed_seen *listed = feeds_find(feeds, id);
 	strcpy(asked->edge.url, listed ? listed->url : asked->reversed ? "\xff" : "");
 	free(listed);
 	asked->query.edge = &asked->edge;

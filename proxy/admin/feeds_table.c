@@ -201,11 +201,10 @@ void feeds_table_write(struct admin_exchange *x, const struct feeds_asked *asked
 	struct feed_seen *list[FEEDS_SHOWN];
 	struct feeds_asked shown = *asked;
 	struct feeds_count count;
-	size_t n;
 
 	if (shown.query.max > max)
 		shown.query.max = max;
-	n = feeds_seen_first(x->admin->parts.feeds, &shown.query, list, &count);
+	size_t n = feeds_seen_first(x->admin->parts.feeds, &shown.query, list, &count);
 	fputs("<div class=\"scroll\" role=\"region\" aria-label=\"Feeds\" tabindex=\"0\">"
 	      "<table class=\"feeds\">\n",
 	    x->out);

@@ -58,13 +58,13 @@ struct multipart_part multipart_find(struct slice content_type, struct slice bod
 	struct slice parameters, type = slice_until(content_type, ';', &parameters),
 	                         boundary = multipart_parameter(parameters, "boundary");
 	char delimiter[MULTIPART_BOUNDARY_MAX + 5];
-	const char *at, *end, *content;
+	const char *end, *content;
 
 	if (!slice_is(type, "multipart/form-data") || !boundary.len || boundary.len > MULTIPART_BOUNDARY_MAX)
 		return multipart_none;
 	/* Each delimiter but the first has a line's end before it, which is not the content's. */
 	snprintf(delimiter, sizeof delimiter, "\r\n--%.*s", (int)boundary.len, boundary.at);
-	at = body.len >= strlen(delimiter) - 2 && !memcmp(body.at, delimiter + 2, strlen(delimiter) - 2)
+	const char *at = body.len >= strlen(delimiter) - 2 && !memcmp(body.at, delimiter + 2, strlen(delimiter) - 2)
 	    ? body.at + strlen(delimiter) - 2
 	    : multipart_delimiter(body, delimiter);
 	for (; at; at = end) {

@@ -175,12 +175,12 @@ void admin_page_overview(struct admin_exchange *x)
 {
 	struct admin *admin = x->admin;
 	struct attention all[ATTENTION_MAX];
-	struct history_sample now, hour;
+	struct history_sample now;
 	struct feeds_tally tally;
 	struct feeds_asked asked;
 
 	admin_sample(admin, &now);
-	hour = history_since(&admin->history, &now);
+	struct history_sample hour = history_since(&admin->history, &now);
 	feeds_tally_read(&tally, admin->parts.feeds, now.at);
 	(void)feeds_asked_read(&asked, (struct slice){ NULL, 0 }, admin->parts.feeds,
 	    feeds_now(admin->loop, admin->parts.backoff));

@@ -164,16 +164,16 @@ static int target_send(int fd, const struct admin_target *target)
 int admin_ask(const struct admin_target *target, char **answer)
 {
 	time_t until = monotonic_s() + target->patience_s;
-	int fd = target_connect(target), got, status = -1, err;
+	int fd = target_connect(target), status = -1;
 	size_t len = 0;
 
 	*answer = NULL;
 	if (fd < 0)
 		return -1;
-	got = target_send(fd, target) ? -1 : 1;
+	int got = target_send(fd, target) ? -1 : 1;
 	while (got > 0)
 		got = target_read(fd, until, answer, &len);
-	err = got ? errno : EPROTO;
+	int err = got ? errno : EPROTO;
 	close(fd);
 	errno = err;
 	return !got && sscanf(*answer, "HTTP/1.%*1[01] %3d", &status) == 1 ? status : -1;

@@ -14,11 +14,10 @@ static char **check_environment(void)
 {
 	static const char file[] = "UTFEED_CONFIG=";
 	size_t n = 0, kept = 0;
-	char **copy;
 
 	while (environ[n])
 		n++;
-	copy = calloc(n + 1, sizeof *copy);
+	char **copy = calloc(n + 1, sizeof *copy);
 	for (size_t i = 0; copy && i < n; i++)
 		if (strncmp(environ[i], file, sizeof file - 1))
 			copy[kept++] = environ[i];

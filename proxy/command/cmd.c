@@ -45,11 +45,9 @@ static void cmd_tell_absent(const char *path, const char *command, bool fetches)
 
 int cmd_open(const char *path, const char *command, bool fetches)
 {
-	int fd;
-
 	if (!strcmp(path, "-"))
 		return STDIN_FILENO;
-	fd = open(path, O_RDONLY | O_CLOEXEC);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0 && (errno == ENOENT || errno == ENOTDIR || errno == ENAMETOOLONG))
 		cmd_tell_absent(path, command, fetches);
 	else if (fd < 0)

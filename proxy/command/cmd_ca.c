@@ -59,11 +59,10 @@ static int ca_write(const struct ca_arguments *arguments)
 	int key = ca_create(arguments->key, 0600), cert = key < 0 ? -1 : ca_create(arguments->cert, 0644),
 	    status = CMD_OK;
 	struct ca_why why;
-	bool fine;
 
 	if (cert >= 0 && ca_make(&arguments->wish, cert, key, &why))
 		status = ca_complain(why.file == CA_FILE_CERT ? arguments->cert : arguments->key, why.text);
-	fine = cert < 0 || ca_finish(cert, arguments->cert);
+	bool fine = cert < 0 || ca_finish(cert, arguments->cert);
 	fine &= key < 0 || ca_finish(key, arguments->key);
 	if (status == CMD_OK && fine && cert >= 0)
 		return CMD_OK;

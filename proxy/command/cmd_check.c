@@ -121,13 +121,12 @@ static int check_fetched(struct check_command *command, struct settings *setting
 {
 	struct check_url *u = check_url_new(url, &command->options, settings, NULL);
 	struct sigaction ignore = { .sa_handler = SIG_IGN }, former;
-	int status;
 
 	if (!u)
 		return cmd_no_memory();
 	log_set_level(LOG_LEVEL_WARN);
 	sigaction(SIGPIPE, &ignore, &former);
-	status = check_url_run(u) ? check_tell(url, u) : check_show(command, check_url_report(u));
+	int status = check_url_run(u) ? check_tell(url, u) : check_show(command, check_url_report(u));
 	sigaction(SIGPIPE, &former, NULL);
 	check_url_free(&u);
 	return status;
@@ -136,13 +135,12 @@ static int check_fetched(struct check_command *command, struct settings *setting
 static int check_one(struct check_command *command, const char *word)
 {
 	struct settings *settings;
-	int status;
 
 	if (!url_is_http(word, strlen(word)))
 		return check_file(command, word);
 	if (!(settings = check_settings_new()))
 		return CMD_USAGE;
-	status = check_fetched(command, settings, word);
+	int status = check_fetched(command, settings, word);
 	settings_unref(&settings);
 	return status;
 }
@@ -186,11 +184,9 @@ static int check_open(struct check_command *command)
 
 static int check_close(struct check_command *command, int status)
 {
-	bool failed;
-
 	if (command->output == CHECK_HTML)
 		check_html_end(command->out);
-	failed = fflush(command->out) != 0 || ferror(command->out);
+	bool failed = fflush(command->out) != 0 || ferror(command->out);
 	if (command->path && fclose(command->out) != 0)
 		failed = true;
 	if (!failed)

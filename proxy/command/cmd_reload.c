@@ -30,13 +30,12 @@ static int reload_run(struct conf *conf, char *file, const char *running)
 	char name[] = "reload", option[] = "--config", *argv[] = { name, option, file, NULL }, taken[PATH_MAX] = "";
 	struct conf_error error;
 	int loaded = conf_load(conf, file ? 3 : 1, argv, environ, &error);
-	enum reload_result result;
 
 	if (loaded && !running && !*conf->takeover_socket && !conf->admin_listen.count) {
 		fprintf(stderr, "utfeed: %s\n", error.text);
 		return CMD_USAGE;
 	}
-	result = running_reload(conf, running, false, taken);
+	enum reload_result result = running_reload(conf, running, false, taken);
 	if (outcomes[result].said)
 		printf("utfeed: %s%s%s\n", outcomes[result].said, *taken ? ": " : "", taken);
 	return outcomes[result].status;
@@ -48,7 +47,7 @@ int cmd_reload(int argc, char **argv)
 		{ "help", no_argument, NULL, 'h' }, { NULL, 0, NULL, 0 } };
 	struct conf *conf;
 	char *file = NULL;
-	int opt, status;
+	int opt;
 
 	optind = 0;
 	while ((opt = getopt_long(argc, argv, "c:h", options, NULL)) != -1)
@@ -63,7 +62,7 @@ int cmd_reload(int argc, char **argv)
 		fputs("utfeed: out of memory\n", stderr);
 		return CMD_BROKEN;
 	}
-	status = reload_run(conf, file, argv[optind]);
+	int status = reload_run(conf, file, argv[optind]);
 	conf_free(&conf);
 	return status;
 }

@@ -43,7 +43,6 @@ static uint64_t top_clock_ms(void)
 /* The answer, which the caller frees; its body. NULL: there is none, as why says. */
 static char *top_ask(struct top_command *command, unsigned feeds, char **answer)
 {
-	char *body;
 	int status;
 
 	snprintf(command->target.path, sizeof command->target.path, "/api/top?limit=%u&sort=%.16s", feeds ? feeds : 1,
@@ -52,7 +51,7 @@ static char *top_ask(struct top_command *command, unsigned feeds, char **answer)
 		snprintf(command->why, sizeof command->why, "the admin listener does not answer: %s", strerror(errno));
 		return NULL;
 	}
-	body = admin_body(*answer);
+	char *body = admin_body(*answer);
 	if (status == 200)
 		return body;
 	body[strcspn(body, "\r\n")] = '\0';

@@ -55,13 +55,12 @@ static int cmd_serve(int argc, char **argv)
 {
 	struct conf *conf = conf_new();
 	struct conf_error error;
-	int status;
 
 	if (!conf) {
 		fputs("utfeed: out of memory\n", stderr);
 		return EXIT_FAILURE;
 	}
-	status = conf_load(conf, argc, argv, environ, &error);
+	int status = conf_load(conf, argc, argv, environ, &error);
 	conf_tell(conf, tell_note);
 	if (!status && conf->action == CONF_SERVE)
 		return server_run(conf, argc, argv);
@@ -126,14 +125,13 @@ static int run_command(const char *name, int argc, char **argv)
 static int print_help(const char *name)
 {
 	char command[16] = "", flag[] = "--help", *argv[] = { command, flag, NULL };
-	int status;
 
 	if (!name || name[0] == '-') {
 		print_usage(stdout);
 		return EXIT_SUCCESS;
 	}
 	snprintf(command, sizeof command, "%s", name);
-	status = run_command(name, 2, argv);
+	int status = run_command(name, 2, argv);
 	return status < 0 ? fail_command(name) : status;
 }
 

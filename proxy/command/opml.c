@@ -131,13 +131,12 @@ static bool opml_reference(struct text *t, const char **at, const char *end)
 	const char *name = *at + 1, *stop = memchr(name, ';', room);
 	size_t len = stop ? (size_t)(stop - name) : 0;
 	uint8_t bytes[4];
-	uint32_t c;
 
 	if (!is_reference_name(name, len)) {
 		text_add(t, (*at)++, 1);
 		return true;
 	}
-	c = *name == '#' ? opml_number(name + 1, len - 1) : opml_named(name, len);
+	uint32_t c = *name == '#' ? opml_number(name + 1, len - 1) : opml_named(name, len);
 	if (c == 0)
 		return false;
 	text_add(t, (const char *)bytes, utf8_encode(c, bytes));
@@ -229,7 +228,7 @@ static void opml_skip_space(struct opml *opml)
 /* Reads one attribute, if one is there; leads: its element is an outline. */
 static void opml_attribute(struct opml *opml, bool leads)
 {
-	const char *name = opml->at, *value;
+	const char *name = opml->at;
 	size_t len = opml_name(opml);
 	bool is_url = len == strlen("xmlUrl") && !strncasecmp(name, "xmlUrl", len);
 
@@ -243,7 +242,7 @@ static void opml_attribute(struct opml *opml, bool leads)
 	opml_skip_space(opml);
 	if (opml->at == opml->end || (*opml->at != '"' && *opml->at != '\''))
 		return;
-	value = opml->at + 1;
+	const char *value = opml->at + 1;
 	opml->at = memchr(value, *opml->at, (size_t)(opml->end - value));
 	if (!opml->at) {
 		opml->at = opml->end;

@@ -110,13 +110,12 @@ enum reload_result running_reload(const struct conf *conf, const char *running, 
 	char *text = NULL;
 	size_t len;
 	FILE *lines = open_memstream(&text, &len);
-	int status;
 
 	if (!lines) {
 		running_complain("reload", strerror(errno));
 		return result;
 	}
-	status = running ? running_ask(conf, running, trial, lines) : running_ask_by_conf(conf, trial, lines);
+	int status = running ? running_ask(conf, running, trial, lines) : running_ask_by_conf(conf, trial, lines);
 	if (!fclose(lines) && !status)
 		result = running_tell(text, file);
 	free(text);

@@ -92,13 +92,13 @@ int terminal_wait(int timeout_ms)
 	struct pollfd keys = { .fd = terminal_has_keys ? STDIN_FILENO : -1, .events = POLLIN };
 	const struct timespec timeout = { timeout_ms / 1000, timeout_ms % 1000 * 1000000l };
 	sigset_t all, before;
-	int n = 0, signals;
+	int n = 0;
 
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, &before);
 	if (!terminal_signals)
 		n = ppoll(&keys, 1, &timeout, &before);
-	signals = terminal_signals;
+	int signals = terminal_signals;
 	terminal_signals = 0;
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	if (signals & TERMINAL_END)

@@ -106,15 +106,14 @@ void check_dump_around(struct check_dump *dump, const struct check_dump *start, 
 {
 	uint64_t first = excerpt->offset + excerpt->first, row = first / CHECK_DUMP_ROW * CHECK_DUMP_ROW,
 	    from = excerpt->offset;
-	size_t skip, len;
 
 	memset(dump, 0, sizeof *dump);
 	if (!excerpt->found || first < start->offset + start->len)
 		return;
 	if (row >= excerpt->offset + CHECK_DUMP_ROW)
 		from = row - CHECK_DUMP_ROW;
-	skip = (size_t)(from - excerpt->offset);
-	len = excerpt->len - skip < 5 * CHECK_DUMP_ROW ? excerpt->len - skip : 5 * CHECK_DUMP_ROW;
+	size_t skip = (size_t)(from - excerpt->offset);
+	size_t len = excerpt->len - skip < 5 * CHECK_DUMP_ROW ? excerpt->len - skip : 5 * CHECK_DUMP_ROW;
 	dump_fill(dump, from, excerpt->bytes + skip, len, evidence);
 	dump_beyond(dump, evidence);
 }

@@ -197,10 +197,8 @@ static void json_texts(struct json *j, const struct check_report *report)
 /* Writes what a function appends to a text. -1: out of memory. */
 static int json_text(struct json *j, const char *key, struct text *t)
 {
-	bool failed;
-
 	text_add(t, "", 1);
-	failed = t->failed;
+	bool failed = t->failed;
 	json_string(j, key, failed ? NULL : t->bytes);
 	text_free(t);
 	return failed ? -1 : 0;
@@ -261,7 +259,6 @@ static void json_strays(struct json *j, const struct strays *strays)
 static int json_additions(struct json *j, const struct check_report *report)
 {
 	struct text summary = { 0 };
-	int failed;
 
 	json_bool(j, "label_seen", report->http);
 	json_response(j, report->response);
@@ -273,14 +270,12 @@ static int json_additions(struct json *j, const struct check_report *report)
 	json_texts(j, report);
 	json_strays(j, report->strays);
 	summary_text(&summary, report);
-	failed = json_text(j, "summary", &summary);
+	int failed = json_text(j, "summary", &summary);
 	return json_advice(j, report) | failed;
 }
 
 int check_report_json(struct json *j, const char *key, const struct check_report *report)
 {
-	int failed;
-
 	json_open(j, key);
 	json_string(j, "file", report->file);
 	json_number(j, "bytes", report->found->bytes_in);
@@ -294,7 +289,7 @@ int check_report_json(struct json *j, const char *key, const struct check_report
 	json_result(j, report);
 	if (report->explanation)
 		check_explain_json(j, report->explanation, report->evidence->len);
-	failed = json_additions(j, report);
+	int failed = json_additions(j, report);
 	json_close(j);
 	return failed;
 }

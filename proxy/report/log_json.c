@@ -50,14 +50,14 @@ static int32_t json_unit(struct log_json *out)
 /* The character of \uXXXX, or of two that are a surrogate pair; what is none is U+FFFD. -1: malformed. */
 static int32_t json_escaped(struct log_json *out)
 {
-	int32_t high = json_unit(out), low;
+	int32_t high = json_unit(out);
 
 	if (high < 0 || high < 0xd800 || high > 0xdfff)
 		return high;
 	if (high > 0xdbff || out->end - out->at < 6 || out->at[0] != '\\' || out->at[1] != 'u')
 		return 0xfffd;
 	out->at += 2;
-	low = json_unit(out);
+	int32_t low = json_unit(out);
 	if (low < 0)
 		return -1;
 	return low < 0xdc00 || low > 0xdfff ? 0xfffd : 0x10000 + ((high - 0xd800) << 10) + (low - 0xdc00);
@@ -85,11 +85,10 @@ static bool json_escape(struct log_json *out, struct json_room *room)
 	const char *found;
 	uint8_t bytes[4];
 	int32_t c;
-	char e;
 
 	if (out->at == out->end)
 		return json_fail(out);
-	e = *out->at++;
+	char e = *out->at++;
 	if (e != 'u') {
 		found = e ? strchr(from, e) : NULL;
 		if (!found)

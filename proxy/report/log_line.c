@@ -207,7 +207,6 @@ uint64_t log_line_time(const struct log_line *line)
 {
 	static const char shape[] = "0000-00-00T00:00:00";
 	struct tm tm = { 0 };
-	time_t t;
 
 	for (size_t i = 0; shape[i]; i++)
 		if (shape[i] == '0' ? line->time[i] < '0' || line->time[i] > '9' : line->time[i] != shape[i])
@@ -218,7 +217,7 @@ uint64_t log_line_time(const struct log_line *line)
 	tm.tm_hour = atoi(line->time + 11);
 	tm.tm_min = atoi(line->time + 14);
 	tm.tm_sec = atoi(line->time + 17);
-	t = timegm(&tm);
+	time_t t = timegm(&tm);
 	return t > 0 ? (uint64_t)t : 0;
 }
 

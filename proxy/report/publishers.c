@@ -148,9 +148,7 @@ static void publishers_note(struct publisher_feed *feed, const struct log_line *
 int publishers_take(struct publishers *publishers, const char *line, size_t len)
 {
 	char name[LOG_PUBLISHER_MAX], url[LOG_FEED_MAX];
-	struct publisher_feed *feed;
 	struct log_line l;
-	size_t bucket;
 
 	publishers->lines++;
 	if (!log_line_read(&l, line, len)) {
@@ -161,8 +159,8 @@ int publishers_take(struct publishers *publishers, const char *line, size_t len)
 	if (!log_line_counts(&l))
 		return 0;
 	log_line_publisher(&l, name, url);
-	bucket = publishers_bucket(url);
-	feed = publishers_find_feed(publishers, bucket, name, url);
+	size_t bucket = publishers_bucket(url);
+	struct publisher_feed *feed = publishers_find_feed(publishers, bucket, name, url);
 	if (!feed && !publishers_has_room(publishers,
 	    sizeof(struct publisher) + sizeof *feed + strlen(name) + strlen(url) + 2)) {
 		publishers->left_out++;

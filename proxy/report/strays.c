@@ -128,13 +128,12 @@ static size_t pass_on(struct strays *strays, const uint8_t *bytes, size_t len)
 static size_t take_next(struct strays *strays, const uint8_t *bytes, size_t len, bool complete)
 {
 	size_t valid = utf8_valid_prefix(bytes, len);
-	struct utf8_fault fault;
 
 	if (valid > 0) {
 		take_valid(strays, bytes, valid);
 		return pass_on(strays, bytes, valid);
 	}
-	fault = utf8_fault(bytes, len);
+	struct utf8_fault fault = utf8_fault(bytes, len);
 	if (fault.incomplete && !complete)
 		return 0;
 	if (fault.kind == FAULT_PAIR)
@@ -200,14 +199,12 @@ static void take_text(struct stray *place, uint8_t byte)
 /* Looks whether the decoded text has come to a place. beyond: a character beyond ASCII comes next. */
 static void find_place(struct strays *strays, bool beyond)
 {
-	struct stray *place;
-
 	if (strays->within)
 		return;
 	while (strays->at < strays->n &&
 	    (strays->first[strays->at].lost || key_passed(&strays->out, &strays->first[strays->at].key)))
 		strays->at++;
-	place = strays->at < strays->n ? &strays->first[strays->at] : NULL;
+	struct stray *place = strays->at < strays->n ? &strays->first[strays->at] : NULL;
 	strays->within = place && key_is(&strays->out, &place->key) && (beyond || place->characters == 0);
 	if (strays->within)
 		place->found = true;

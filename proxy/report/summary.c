@@ -195,11 +195,10 @@ static void put_labels(struct text *t, const struct check_report *report)
 	const struct evidence_label *header = &report->evidence->CTEnc, *own = check_declared(report);
 	const struct evidence_label *label = header->text[0] || report->evidence->BOMEnc == CS_NONE ? header : NULL;
 	enum charset mark = label ? CS_NONE : report->evidence->BOMEnc;
-	bool right;
 
 	if (label && !label->text[0])
 		label = own;
-	right = !label || fits(label, report);
+	bool right = !label || fits(label, report);
 	text_puts(t, mark == CS_NONE && !label->text[0] ? " Not labelled" : " Labelled ");
 	if (label)
 		put_label(t, label);
