@@ -40,21 +40,31 @@ static void feed_count(FILE *out, uint64_t n, const char *one, const char *many)
 		fprintf(out, " %llu %s.", (unsigned long long)n, n == 1 ? one : many);
 }
 
+/* Leads to the charset of the feed. */
+static void feed_label(FILE *out, const struct feed_seen *feed, bool wrong)
+{
+	if (feed->unlabelled) {
+		fprintf(out, "The server named no charset, %s it is ", wrong ? "but" : "and");
+	} else if (wrong) {
+		fputs("Labelled ", out);
+		feed_peer(out, feed->was);
+		fputs(", but it is ", out);
+	} else {
+		fputs("Its label is right: ", out);
+	}
+}
+
 static void feed_verdict(FILE *out, const struct feed_seen *feed)
 {
 	bool wrong = feed_is_mislabelled(feed);
 
 	fprintf(out, "<p class=\"%s\"><b>", wrong ? "bad" : "good");
-	if (wrong) {
-		fputs("Labelled ", out);
-		feed_peer(out, feed->was);
-		fputs(", but it is ", out);
+	if (feed->charset) {
+		feed_label(out, feed, wrong);
 		feed_peer(out, feed->charset);
-		fputs(". utfeed sends it as UTF-8, so that readers see the right letters.", out);
-	} else if (feed->charset) {
-		fputs("Its label is right: ", out);
-		feed_peer(out, feed->charset);
-		fputs(". utfeed sends it as UTF-8.", out);
+		fputs(wrong ? ". utfeed sends it as UTF-8, so that readers see the right letters."
+		            : ". utfeed sends it as UTF-8.",
+		    out);
 	} else if (feed->reason) {
 		fputs("utfeed leaves it as it is: ", out);
 		feed_peer(out, feed->reason);
@@ -88,34 +98,57 @@ static void feed_before_and_after(FILE *out, const struct feed_seen *feed)
 	      "<th scope=\"col\">As the publisher sends it</th><th scope=\"col\">As utfeed sends it</th></tr></thead>\n"
 	      "<tbody>\n",
 	    out);
-	feed_pair(out, "Label", feed->was ? feed->was : feed->charset, "utf-8");
+	feed_pair(out, "Label", feed->unlabelled ? "no charset named" : feed->was ? feed->was : feed->charset, "utf-8");
 	feed_pair(out, "Encoding of the bytes", feed->charset, "utf-8");
 	feed_pair(out, "Faults", faults, "0");
 	fputs("</tbody></table>\n<p>Check again shows the text itself before and after.</p>\n", out);
 }
 
+static void feed_advice_label(FILE *out, const struct feed_seen *feed)
+{
+	if (feed->unlabelled) {
+		fputs("Your server names no charset, and the bytes of your feed are ", out);
+	} else {
+		fputs("The labels of your feed say ", out);
+		feed_peer(out, feed->was);
+		fputs(", but its bytes are ", out);
+	}
+	feed_peer(out, feed->charset);
+	fputs(". Please write the feed as UTF-8, and say charset=utf-8 in its Content-Type and encoding=\"UTF-8\" in "
+	      "its XML declaration.",
+	    out);
+}
+
+/* As `utfeed check` advises (header-default). */
+static void feed_advice_default(FILE *out, const struct feed_seen *feed)
+{
+	fputs("Your server names no charset, which readers that follow RFC 3023 take for us-ascii, but the bytes of "
+	      "your feed are ",
+	    out);
+	feed_peer(out, feed->charset);
+	fputs(". Please add charset=", out);
+	feed_peer(out, feed->charset);
+	fputs(" to its Content-Type, or send application/xml.", out);
+}
+
 static void feed_advice(FILE *out, const struct feed_seen *feed, const struct feed_standing *standing)
 {
 	bool wrong = feed_is_mislabelled(feed), faulty = feed->repairs || feed->malformed;
+	bool taken = feed->unlabelled && feed->charset && feed->was; /* for what it is not, by old rules */
 	char room[FAILURE_CAUSE_MAX];
 	const char *error = standing->word != FEED_FINE ? feed_state_error(&feed->state, room) : NULL;
 
 	fputs("<h2>What to tell the publisher</h2>\n<p>", out);
 	if (error)
 		fprintf(out, "Your server fails: the last error was %s. ", error);
-	if (wrong) {
-		fputs("The labels of your feed say ", out);
-		feed_peer(out, feed->was);
-		fputs(", but its bytes are ", out);
-		feed_peer(out, feed->charset);
-		fputs(". Please write the feed as UTF-8, and say charset=utf-8 in its Content-Type and "
-		      "encoding=\"UTF-8\" in its XML declaration.",
-		    out);
-	}
+	if (wrong)
+		feed_advice_label(out, feed);
+	else if (taken)
+		feed_advice_default(out, feed);
 	if (faulty)
 		fputs(" XML parsers refuse the feed, or read parts of it wrongly. Check again names each fault.", out);
-	fputs(wrong || faulty ? " Check again writes the whole mail, to copy." : "", out);
-	fputs(wrong || faulty || error ? "</p>\n" : "Nothing, as far as utfeed has seen.</p>\n", out);
+	fputs(wrong || taken || faulty ? " Check again writes the whole mail, to copy." : "", out);
+	fputs(wrong || taken || faulty || error ? "</p>\n" : "Nothing, as far as utfeed has seen.</p>\n", out);
 }
 
 /* ---- what it was, and the numbers ---- */
@@ -146,7 +179,9 @@ static void feed_history(FILE *out, const struct feed_seen *feed, int64_t now)
 			fputs(", ", out);
 			feed_peer(out, event->charset);
 		}
-		if (event->charset && event->was && strcmp(event->charset, event->was) != 0) {
+		if (event->charset && event->unlabelled) {
+			fputs(", no charset named", out);
+		} else if (event->charset && event->was && strcmp(event->charset, event->was) != 0) {
 			fputs(", labelled ", out);
 			feed_peer(out, event->was);
 		}

@@ -3,8 +3,8 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
+#include "core/policy/policy_words.h"
 #include "proxy/base/container_of.h"
 #include "proxy/base/hash.h"
 #include "proxy/net/loop.h"
@@ -16,7 +16,7 @@ struct feeds_now feeds_now(struct loop *loop, struct backoff *backoff)
 
 bool feed_is_mislabelled(const struct feed_seen *feed)
 {
-	return feed->charset && feed->was && strcasecmp(feed->charset, feed->was);
+	return rule_is_mislabelled(feed->rule, feed->charset, feed->was);
 }
 
 void feed_standing_read(struct feed_standing *standing, const struct feed_seen *feed, const struct feeds_now *now)

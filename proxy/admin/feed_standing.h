@@ -34,7 +34,7 @@ void feed_standing_read(struct feed_standing *, const struct feed_seen *, const 
 /* "fine", "failing", "paused" or "kept". */
 const char *feed_standing_word(enum feed_state_word);
 
-/* Whether what the label said is not what the feed is. */
+/* Whether what the labels said is not what the feed is. */
 bool feed_is_mislabelled(const struct feed_seen *);
 
 /* Sums over all feeds. publishers: the hosts that mislabelled feeds come from. */

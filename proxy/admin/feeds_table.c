@@ -73,10 +73,10 @@ static void table_charset(FILE *out, const struct feed_seen *feed)
 
 	fputs(wrong ? "<td class=\"say bad\"><span>" : "<td class=\"say\"><span>", out);
 	visible_html(out, feed->charset ? feed->charset : feed->reason ? feed->reason : "-");
-	if (wrong) {
-		fputs(",</span> <span>labelled ", out);
+	if (wrong)
+		fputs(feed->unlabelled ? ",</span> <span>not labelled" : ",</span> <span>labelled ", out);
+	if (wrong && !feed->unlabelled)
 		visible_html(out, feed->was);
-	}
 	fputs("</span></td>", out);
 }
 

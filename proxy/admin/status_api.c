@@ -147,7 +147,7 @@ static void top_feed(FILE *out, const struct feed_seen *feed, const struct feeds
 	fprintf(out, "feed\t%llu\t%llu\t%llu\t%d\t%s\t%s\t%s\t", (unsigned long long)feed->requests,
 	    (unsigned long long)feed->hits, (unsigned long long)feed->errors, feed->status,
 	    feed_standing_word(standing.word), feed->charset ? feed->charset : feed->reason ? feed->reason : "-",
-	    feed_is_mislabelled(feed) ? feed->was : "-");
+	    !feed_is_mislabelled(feed) ? "-" : feed->unlabelled ? "none" : feed->was);
 	visible_bytes(out, url);
 	putc('\n', out);
 }

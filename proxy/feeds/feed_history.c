@@ -17,7 +17,8 @@ static bool history_same_text(const char *a, const char *b)
 static bool history_is_same(const struct feed_event *a, const struct feed_event *b)
 {
 	return (a->status == b->status || (!feed_event_fails(a) && !feed_event_fails(b))) && a->kept == b->kept &&
-	    history_same_text(a->charset, b->charset) && history_same_text(a->was, b->was);
+	    a->unlabelled == b->unlabelled && history_same_text(a->charset, b->charset) &&
+	    history_same_text(a->was, b->was);
 }
 
 void feed_history_note(struct feed_history *history, const struct feed_event *event)

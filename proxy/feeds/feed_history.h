@@ -17,6 +17,7 @@ struct feed_event {
 	const char *charset, *was; /* As in struct feed_seen. */
 	int status;                /* Of the first answer that was like this; 0: the client got none. */
 	bool kept;                 /* The kept feed answered. */
+	bool unlabelled;           /* As in struct feed_seen. */
 };
 
 struct feed_history {

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/queue.h>
 
+#include "core/policy/policy_words.h"
 #include "proxy/base/hash.h"
 #include "proxy/base/stats.h"
 
@@ -138,6 +139,7 @@ static void seen_take_verdict(struct feed_seen *feed, const struct feed_sum *fro
 	verdict_rule(v, feed->rule, sizeof feed->rule);
 	feed->charset = v->named;
 	feed->was = v->was;
+	feed->unlabelled = rule_is_default(feed->rule);
 	feed->reason = v->kind == VERDICT_NONE ? verdict_reason_name(v->reason)
 	    : v->kind == VERDICT_ERROR         ? verdict_error_name(v->error)
 	    : NULL;
@@ -166,7 +168,12 @@ static void seen_take(struct feed_seen *feed, const struct feed_sum *from)
 	if (from->decided)
 		seen_take_verdict(feed, from);
 	feed_history_note(&feed->history,
-	    &(struct feed_event){ from->last, feed->charset, feed->was, from->status, feed->state.kept_us != 0 });
+	    &(struct feed_event){ .at = from->last,
+	        .charset = feed->charset,
+	        .was = feed->was,
+	        .unlabelled = feed->unlabelled,
+	        .status = from->status,
+	        .kept = feed->state.kept_us != 0 });
 }
 
 static void seen_put(void *list, struct slice url, const struct feed_sum *from)

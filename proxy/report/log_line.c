@@ -3,10 +3,10 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <time.h>
 
 #include "conf/url.h"
+#include "core/policy/policy_words.h"
 #include "proxy/report/log_json.h"
 
 /* ---- values ---- */
@@ -27,6 +27,7 @@ static const struct {
 	{ "url", -1, LOG_TEXT, FIELD(target) },
 	{ "uri", -1, LOG_TEXT, FIELD(target) },
 	{ "status", 4, LOG_STATUS, FIELD(status) },
+	{ "rule", 6, LOG_TEXT, FIELD(rule) },
 	{ "charset", -1, LOG_TEXT, FIELD(charset) },
 	{ "was", -1, LOG_TEXT, FIELD(was) },
 	{ "repairs", -1, LOG_COUNT, FIELD(repairs) },
@@ -191,7 +192,7 @@ bool log_line_is_combined(const char *line, size_t len)
 
 bool log_line_is_mislabelled(const struct log_line *line)
 {
-	return line->was[0] && strcmp(line->was, line->charset);
+	return rule_is_mislabelled(line->rule, line->charset, line->was);
 }
 
 /* Failures of the publisher's: what a client did wrong, and what utfeed refuses, is none. */

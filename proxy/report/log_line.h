@@ -8,7 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { LOG_LINE_MAX = 16 * 1024, LOG_PUBLISHER_MAX = 264, LOG_FEED_MAX = 1024, LOG_WORD_MAX = 48 };
+enum { LOG_LINE_MAX = 16 * 1024, LOG_PUBLISHER_MAX = 264, LOG_FEED_MAX = 1024, LOG_WORD_MAX = 48,
+	LOG_RULE_MAX = 96 };
 
 /* What a line says of a feed; peers' bytes. */
 struct log_line {
@@ -17,6 +18,7 @@ struct log_line {
 	char route[LOG_PUBLISHER_MAX];          /* "": none */
 	char host[LOG_PUBLISHER_MAX];           /* with its port, of the URL that was asked for; "": not in the line. */
 	char origin[LOG_PUBLISHER_MAX];         /* Its address and port; "": not in the line */
+	char rule[LOG_RULE_MAX];                /* "": none */
 	char charset[LOG_WORD_MAX], was[LOG_WORD_MAX];  /* "": none */
 	char end[LOG_WORD_MAX];
 	unsigned status;

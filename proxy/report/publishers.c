@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/policy/policy_words.h"
 #include "proxy/base/hash.h"
 
 enum { PUBLISHERS_BUCKETS = 1 << 17 };
@@ -139,8 +140,10 @@ static void publishers_note(struct publisher_feed *feed, const struct log_line *
 	if (!line->charset[0])
 		return;
 	memcpy(feed->charset, line->charset, sizeof feed->charset);
-	memcpy(feed->was, line->was, sizeof feed->was);
 	feed->mislabelled = log_line_is_mislabelled(line);
+	feed->label[0] = '\0';
+	if (feed->mislabelled && !rule_is_default(line->rule))
+		memcpy(feed->label, line->was, sizeof feed->label);
 	feed->repairs = line->repairs;
 	feed->malformed = line->malformed;
 }

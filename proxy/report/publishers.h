@@ -19,7 +19,8 @@ struct publisher_feed {
 	uint64_t good, kept_since, error_at, paused_until, next_fetch, saved;
 	char error[LOG_WORD_MAX];
 	bool mislabelled;
-	char charset[LOG_WORD_MAX], was[LOG_WORD_MAX];
+	char charset[LOG_WORD_MAX];
+	char label[LOG_WORD_MAX]; /* that is wrong; "": none is, or nothing is labelled */
 	char url[];
 };
 

@@ -83,7 +83,7 @@ static void show_feeds(FILE *out, const struct publishers *publishers)
 
 		if (!publisher_feed_is_bad(feed))
 			continue;
-		show_name(out, feed->mislabelled ? feed->was : "-");
+		show_name(out, dash(feed->label));
 		show_name(out, dash(feed->charset));
 		fprintf(out, "%8" PRIu64 " %9" PRIu64 " %7" PRIu64 " %9" PRIu64 "  ", feed->repairs, feed->malformed,
 		    feed->errors, feed->requests);
@@ -156,7 +156,7 @@ static void csv_feed(FILE *out, const struct publisher_feed *feed)
 	putc(',', out);
 	csv_text(out, feed->url);
 	putc(',', out);
-	csv_text(out, feed->mislabelled ? feed->was : "");
+	csv_text(out, feed->label);
 	putc(',', out);
 	csv_text(out, feed->charset);
 	csv_counts(out, feed->repairs, feed->malformed, feed->errors, feed->requests);
@@ -223,7 +223,7 @@ static void report_json_feed(struct json *j, const struct publisher_feed *feed)
 	json_open(j, NULL);
 	json_string(j, "feed", feed->url);
 	json_bool(j, "mislabelled", feed->mislabelled);
-	json_string(j, "label", feed->mislabelled ? feed->was : NULL);
+	json_string(j, "label", feed->label[0] ? feed->label : NULL);
 	json_string(j, "is", feed->charset[0] ? feed->charset : NULL);
 	json_number(j, "repairs", feed->repairs);
 	json_number(j, "malformed", feed->malformed);

@@ -92,6 +92,33 @@ def test_a_name_of_a_feed_is_no_markup(shown):
     assert "%22%3E%3Cscript%3E" in one and "koi8-r" in one and "iso-8859-1" in one and "auto:2.5/decl" in one
 
 
+# The Content-Type, the body; whether it is mislabelled, and what the page says of it, which is never the default of the rules
+UNLABELLED = {
+    "as declared": ("text/xml", KOI8, False, "The server named no charset, and it is <bdi>koi8-r</bdi>"),
+    "UTF-8": ("text/xml", "<rss>привет</rss>".encode(), False, "The server named no charset, and it is <bdi>utf-8</bdi>"),
+    "ASCII": ("text/xml", b"<rss>hello</rss>", False, "The server named no charset, and it is <bdi>us-ascii</bdi>"),
+    "nowhere declared": ("text/xml", "<rss>это прогноз погоды на завтра</rss>".encode("koi8-r"), True, "The server named no charset, but it is"),
+    "another type": ("application/xml", "<rss>это прогноз погоды на завтра</rss>".encode("koi8-r"), True, "The server named no charset, but it is"),
+}
+
+
+@pytest.mark.parametrize("case", UNLABELLED)
+def test_a_charset_that_nobody_named_is_no_label(start, origin, case):
+    kind, body, wrong, verdict = UNLABELLED[case]
+    Site(origin)["/f"] = page(FRESH, body=body, kind=kind)
+    admin = Admin(start(origin, "--cache", "on", "--admin-listen", "127.0.0.1:0"))
+    assert admin.proxy.get("/f").status == 200
+    [feed] = listed(admin, least=1)["feeds"]
+    _, html = text(admin, f"/feed?id={feed['id']}")
+    assert verdict in html and "abelled <bdi>" not in html and "labels of your feed say" not in html
+    assert "no charset named" in html and ("Nothing, as far as utfeed has seen" in html) == (case == "ASCII")
+    assert feed["mislabelled"] is wrong and ("1 feed mislabelled, of 1 publisher" in text(admin, "/")[1]) is wrong
+    rows = text(admin, "/feeds")[1]
+    assert ("not labelled" in rows) is wrong and "labelled us-ascii" not in rows and "labelled utf-8" not in rows
+    [row] = [line for line in admin.ask("/api/top").body.decode().splitlines() if line.startswith("feed\t")]
+    assert row.split("\t")[7] == ("none" if wrong else "-")
+
+
 def test_a_search_is_no_markup(shown):
     _, html = text(shown, "/feeds?search=%22%3E%3Cscript%3Ealert(1)%3C/script%3E")
     assert "<script" not in html and "0 of 0 feeds" in html

@@ -1,6 +1,8 @@
-/* Owns the cases of core/policy/policy_explain.c: that it says what was decided, by numbers that add up.
+/* Owns the cases of core/policy/policy_explain.c and policy_words.c: that it says what was decided, by numbers that add
+ * up, and what rules say of labels.
  * Must not know: what languages cost. Invariant: the verdict explained is the one that policy_decide() gives. */
 #include "core/policy/policy_explain.h"
+#include "core/policy/policy_words.h"
 #include "tests/unit/collect.h"
 #include "tests/unit/unit.h"
 
@@ -109,4 +111,37 @@ static void other_policies(void)
 	}
 }
 
-UNIT_SUITE(policy_explain, { "every case", every_case }, { "readings", readings }, { "other policies", other_policies })
+/* Rules say whether the published ones took a default, and whether the labels are wrong. */
+static const struct {
+	const char *rule, *path, *named, *was;
+	bool unlabelled, mislabelled;
+} labels[] = {
+	{ "the header is wrong", "auto:2.5/decl", "koi8-r", "iso-8859-1", false, true },
+	{ "the header is right", "auto:2.5", "koi8-r", NULL, false, false },
+	{ "another case of the same name", "auto:2.5/utf8", "utf-8", "UTF-8", false, false },
+	{ "the declaration is wrong", "auto:2.0/1.2/utf8", "utf-8", "iso-8859-1", false, true },
+	{ "text/xml without a charset, ASCII", "auto:2.1", "us-ascii", NULL, true, false },
+	{ "text/xml without a charset, UTF-8", "auto:2.1/utf8", "utf-8", "us-ascii", true, false },
+	{ "text/xml without a charset, as declared", "auto:2.1/decl", "koi8-r", "us-ascii", true, false },
+	{ "text/xml without a charset, and nothing else fits", "auto:2.1/guess+lang", "koi8-r", "us-ascii", true, true },
+	{ "text/html likewise", "auto:2.6/lenient-html/2.1/guess", "koi8-r", "us-ascii", true, true },
+	{ "XML without any label, not UTF-8", "auto:2.0/1.0/guess", "koi8-r", "utf-8", true, true },
+	{ "no type, and no label", "auto:2.6/lenient-default/fallback", "windows-1252", "utf-8", true, true },
+	{ "a step that only begins so", "auto:2.0/1.2+/family", "utf-16le", "utf-8", false, true },
+	{ "another policy's 2.1", "rome-2004-09-10:2.1/1.3", "koi8-r", NULL, false, false },
+	{ "an error", "auto:2.1/fallback", NULL, "us-ascii", true, false },
+	{ "no verdict", "none", NULL, NULL, false, false },
+	{ "nothing", "", "", "", false, false },
+};
+
+static void what_labels_say(void)
+{
+	for (size_t i = 0; i < sizeof labels / sizeof labels[0]; i++) {
+		UNIT_ROW(rule_is_default(labels[i].path) == labels[i].unlabelled, "%s: labelled", labels[i].rule);
+		UNIT_ROW(rule_is_mislabelled(labels[i].path, labels[i].named, labels[i].was) == labels[i].mislabelled, "%s: mislabelled",
+		    labels[i].rule);
+	}
+}
+
+UNIT_SUITE(policy_explain, { "every case", every_case }, { "readings", readings }, { "other policies", other_policies },
+    { "what labels say", what_labels_say })

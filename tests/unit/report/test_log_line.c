@@ -27,6 +27,12 @@ static const struct {
 	    "http://***@a.test/" },
 	{ "a route", WHEN "GET /demo/a.xml 200 1 auto:2.5 charset=utf-8 was=us-ascii reason=- repairs=0 malformed=2 time=1.000ms end=done id=c1.1 route=/demo",
 	    true, false, true, "/demo", "/demo/a.xml" },
+	{ "text/xml without a charset", WHEN "GET /http://a.test/ 200 1 auto:2.1/utf8 charset=utf-8 was=us-ascii reason=- repairs=0 malformed=0" REST,
+	    true, false, false, "a.test", "http://a.test/" },
+	{ "the same as JSON", "{\"method\":\"GET\",\"url\":\"http://a.test/\",\"status\":200,\"rule\":\"auto:2.1/decl\",\"charset\":\"koi8-r\","
+	    "\"was\":\"us-ascii\"}", true, false, false, "a.test", "http://a.test/" },
+	{ "not even declared", WHEN "GET /http://a.test/ 200 1 auto:2.1/guess charset=koi8-r was=us-ascii reason=- repairs=0 malformed=0" REST,
+	    true, false, true, "a.test", "http://a.test/" },
 	{ "no route", WHEN "GET /demo/a.xml 502 1 - charset=- was=- repairs=0 malformed=0" REST, true, true, false, "(no host)", "/demo/a.xml" },
 	{ "no feed", WHEN "GET /http://a.test/a.png 200 1 none charset=- was=- reason=not-xml repairs=0 malformed=0" REST, false, false, false, NULL,
 	    NULL },
