@@ -137,7 +137,7 @@ void answer_count(const struct answer *a)
 {
 	enum answer_outcome outcome = answer_outcome(a);
 
-	if (a->status.kept)
+	if (a->status.kept && !answer_is_spaced(a))
 		stats_add(loop_stats(a->ctx->loop), STAT_CACHE_KEPT, 1);
 	if (answer_saves(a))
 		stats_add(loop_stats(a->ctx->loop), STAT_ORIGIN_SAVED, 1);
