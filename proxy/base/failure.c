@@ -67,8 +67,10 @@ const char *failure_cause(int status, enum failure_kind why, char room[FAILURE_C
 {
 	if (why == FAILURE_NO_FEED)
 		return "no_feed";
+	if (why && status < 400)
+		return failure_token(why);
 	if (!status)
-		return why ? failure_token(why) : NULL;
+		return NULL;
 	snprintf(room, FAILURE_CAUSE_MAX, "%d", status);
 	return room;
 }

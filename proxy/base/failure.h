@@ -35,7 +35,8 @@ const char *failure_text(enum failure_kind);
 int failure_status(enum failure_kind);
 /* The status of the answer to the client: what the origin said, if that is an error. */
 int failure_answer_status(const struct failure *);
-/* What went wrong as one word: the origin's status; if there was none, "no_feed", or the token; NULL: nothing did. */
+/* A word for the failure: "no_feed", the origin's status if it is an error, else the token, as for a body that was cut.
+ * NULL: nothing failed. */
 enum { FAILURE_CAUSE_MAX = 16 };
 const char *failure_cause(int status, enum failure_kind, char room[FAILURE_CAUSE_MAX]);
 /* Whether utfeed refused the destination before it connected. */

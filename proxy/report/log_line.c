@@ -45,6 +45,7 @@ static const struct {
 	{ "cache", -1, LOG_TEXT, FIELD(cache) },
 	{ "collapsed", -1, LOG_TEXT, FIELD(collapsed) },
 	{ "end", -1, LOG_TEXT, FIELD(end) },
+	{ "failure", -1, LOG_TEXT, FIELD(failure) },
 	{ "route", -1, LOG_TEXT, FIELD(route) },
 	{ "origin_host", -1, LOG_TEXT, FIELD(host) },
 	{ "origin", -1, LOG_TEXT, FIELD(origin) },

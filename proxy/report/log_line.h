@@ -21,6 +21,7 @@ struct log_line {
 	char rule[LOG_RULE_MAX];                /* "": none */
 	char charset[LOG_WORD_MAX], was[LOG_WORD_MAX];  /* "": none */
 	char end[LOG_WORD_MAX];
+	char failure[LOG_WORD_MAX];             /* Why the fetch failed; "": it did not, or the line does not tell. */
 	unsigned status;
 	uint64_t repairs, malformed;
 	/* a feed of /api/feeds stands for all requests for it; of a line both are 0 */

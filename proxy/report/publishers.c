@@ -128,7 +128,10 @@ static void publishers_note_origin(struct publisher_feed *feed, const struct log
 		return;
 	}
 	feed->kept_since = 0;
-	snprintf(feed->error, sizeof feed->error, "%u", line->status);
+	if (line->status >= 400)
+		snprintf(feed->error, sizeof feed->error, "%u", line->status);
+	else
+		snprintf(feed->error, sizeof feed->error, "%s", *line->failure ? line->failure : line->end);
 }
 
 /* An error says nothing of the feed's labels, so these stay as they were. */

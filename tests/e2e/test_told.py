@@ -1,13 +1,15 @@
 """What is told of origins that fail: /api/feeds, the pages, metrics, the access log."""
 import json
+import subprocess
 import time
 
 import pytest
 
 from pages import FRESH, Site, page
+from proxy import BINARY
 from schema import faults, load
 from test_admin import KOI8, Admin, listed
-from wire import TIMEOUT, message
+from wire import TIMEOUT, Cut, message
 
 OLD = "Cache-Control: max-age=0"
 ENTRY = load("access-log.schema.json")
@@ -104,8 +106,38 @@ def test_an_interval_is_no_failure(told, origin, option, way):
     assert t.get(path=path).all("Cache-Status")[-1].endswith("detail=kept")
     one = t.feed()
     assert (one["state"], one["kept_since"], one["last_error"], one["saved"]) == ("fine", None, None, 1)
-    assert t.admin.metrics()["utfeed_feeds_kept"] == 0 and not listed(t.admin, "?kept=1")["feeds"]
+    assert t.proxy.counters()["cache_kept"] == 0 == t.admin.metrics()["utfeed_feeds_kept"] and not listed(t.admin, "?kept=1")["feeds"]
     assert all(b"kept=slow" not in line for line in t.proxy.access_lines(2))
+
+
+# A body that ends early, behind more than utfeed holds back, and what /api/feeds calls that
+LONG = KOI8.replace(b"</channel>", b"<item>a</item>" * 40_000)
+CUTS = {
+    "closed": (b"HTTP/1.1 200 OK\r\nContent-Type: text/xml\r\nContent-Length: 9000000\r\n\r\n" + LONG, "http_response_incomplete"),
+    "chunks": (b"HTTP/1.1 200 OK\r\nContent-Type: text/xml\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n%b\r\nzz\r\n" % (len(LONG), LONG), "http_protocol_error"),
+}
+
+
+@pytest.mark.parametrize("kind", ["text", "json"])
+@pytest.mark.parametrize("case", CUTS)
+def test_a_cut_body_is_told_by_its_failure(told, case, kind):
+    """Its status is 200, which says nothing of what went wrong."""
+    data, word = CUTS[case]
+    t = told("--pause", "off", "--keep-feed", "0s", "--log-format", kind, workers="1")
+    t.get()
+    t.site["/f"] = closing(data)
+    with pytest.raises(Cut):
+        t.get()
+    t.asked += 1
+    t.noted()
+    one = t.feed()
+    assert one["last_error"] == word
+    html = t.admin.ask(f"/feed?id={one['id']}").body.decode()
+    assert f"<bdi>{word}</bdi>" in html
+    log = b"".join(line + b"\n" for line in t.proxy.access_lines(2))
+    done = subprocess.run([BINARY, "report", "--json", "--origins"], input=log, stdout=subprocess.PIPE, timeout=TIMEOUT, check=True)
+    [told] = json.loads(done.stdout)["feeds"]
+    assert told["last_error"] == (word if kind == "json" else "cut")
 
 
 def test_requests_saved(told):
