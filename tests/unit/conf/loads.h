@@ -29,6 +29,17 @@ static inline struct conf *make(void)
 	return conf;
 }
 
+/* conf_load() of the words, up to a NULL, and of one variable; NULL: of none. */
+static inline int load_words(struct conf *conf, const char *const *words, const char *variable, struct conf_error *error)
+{
+	const char *const variables[] = { variable, NULL };
+	int count = 0;
+
+	while (words[count])
+		count++;
+	return conf_load(conf, count, WORDS(words), WORDS(variables), error);
+}
+
 static inline const struct conf_row *row_of(const char *name)
 {
 	return conf_row_find(conf_options, CONF_OPTION_COUNT, name, strlen(name));

@@ -232,12 +232,11 @@ static void members(void)
 
 static void flags(void)
 {
-	static const char *const argv[] = { "serve", "--via", "a", "--via=b", "--listen", "127.1.1.1:1", "--listen=127.1.1.1:2" };
-	static const char *const envp[] = { NULL };
+	static const char *const words[] = { "serve", "--via", "a", "--via=b", "--listen", "127.1.1.1:1", "--listen=127.1.1.1:2", NULL };
 	struct conf_error error;
 	struct conf *conf = make();
 
-	CU_ASSERT_EQUAL(conf_load(conf, 7, WORDS(argv), WORDS(envp), &error), 0);
+	CU_ASSERT_EQUAL(load_words(conf, words, NULL, &error), 0);
 	CU_ASSERT_STRING_EQUAL(conf->via, "b");
 	CU_ASSERT(reads(conf, "listen", "127.1.1.1:1\n127.1.1.1:2\n"));
 	CU_ASSERT_EQUAL(conf->action, CONF_SERVE);
@@ -289,13 +288,12 @@ static void actions(void)
 		{ "--check-config", CONF_CHECK_CONFIG, "utfeed: the configuration is right\n" },
 		{ "--via=y", CONF_SERVE, "" },
 	};
-	static const char *const envp[] = { NULL };
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		const char *const argv[] = { "serve", "--via=x", cases[i].flag };
+		const char *const words[] = { "serve", "--via=x", cases[i].flag, NULL };
 		struct conf_error error = { "" };
 		struct conf *conf = make();
-		UNIT_ROW(conf_load(conf, 3, WORDS(argv), WORDS(envp), &error) == 0, "%s: %s", cases[i].flag, error.text);
+		UNIT_ROW(load_words(conf, words, NULL, &error) == 0, "%s: %s", cases[i].flag, error.text);
 		UNIT_ROW(conf->action == cases[i].action, "%s", cases[i].flag);
 		char *text = printed(act, conf);
 		UNIT_ROW(strstr(text, cases[i].holds) != NULL, "%s", cases[i].flag);

@@ -47,14 +47,10 @@ static void secret_files(void)
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		const char *const envp[] = { cases[i].variable, NULL };
 		struct conf_error error = { "" };
 		struct conf *conf = make();
-		int argc = 0;
-		while (cases[i].argv[argc])
-			argc++;
 		put_file(SECRET_FILE, cases[i].bytes, cases[i].len, cases[i].mode);
-		int status = conf_load(conf, argc, WORDS(cases[i].argv), WORDS(envp), &error);
+		int status = load_words(conf, cases[i].argv, cases[i].variable, &error);
 		UNIT_ROW(status == (cases[i].message ? -1 : 0), "%s: %s", cases[i].rule, error.text);
 		UNIT_ROW(!cases[i].message || strcmp(error.text, cases[i].message) == 0, "%s: got %s", cases[i].rule, error.text);
 		UNIT_ROW(cases[i].message || reads(conf, cases[i].name, cases[i].formatted), "%s", cases[i].rule);
@@ -106,15 +102,11 @@ static void secrets(void)
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		const char *const envp[] = { cases[i].variable, NULL };
 		struct conf_error error = { "" };
 		struct conf *conf = make();
-		int argc = 0, status;
-		while (cases[i].argv[argc])
-			argc++;
-		status = cases[i].file ? conf_file_parse(conf, cases[i].file, strlen(cases[i].file), "f", no_variables, &error) : 0;
+		int status = cases[i].file ? conf_file_parse(conf, cases[i].file, strlen(cases[i].file), "f", no_variables, &error) : 0;
 		if (status == 0)
-			status = conf_load(conf, argc, WORDS(cases[i].argv), WORDS(envp), &error);
+			status = load_words(conf, cases[i].argv, cases[i].variable, &error);
 		UNIT_ROW(status == -1 && *error.text, "trust 20: %s is refused", cases[i].rule);
 		UNIT_ROW(!strstr(error.text, "unter2"), "trust 20: %s: %s", cases[i].rule, error.text);
 		conf_free(&conf);

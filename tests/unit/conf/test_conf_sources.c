@@ -23,11 +23,10 @@ static void precedence(void)
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		char *path = write_file(cases[i].file);
-		const char *const argv[] = { "serve", "--config", path, cases[i].flag };
-		const char *const envp[] = { cases[i].variable, NULL };
+		const char *const words[] = { "serve", "--config", path, cases[i].flag, NULL };
 		struct conf_error error = { "" };
 		struct conf *conf = make();
-		int status = conf_load(conf, 4, WORDS(argv), WORDS(envp), &error);
+		int status = load_words(conf, words, cases[i].variable, &error);
 		UNIT_ROW(status == 0, "%s: %s", cases[i].rule, error.text);
 		UNIT_ROW(reads(conf, cases[i].name, cases[i].formatted), "%s", cases[i].rule);
 		conf_free(&conf);
@@ -195,13 +194,9 @@ static void start_errors(void)
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		const char *const envp[] = { cases[i].variable, NULL };
 		struct conf_error error = { "" };
 		struct conf *conf = make();
-		int argc = 0;
-		while (cases[i].argv[argc])
-			argc++;
-		UNIT_ROW(conf_load(conf, argc, WORDS(cases[i].argv), WORDS(envp), &error) == -1, "%s", cases[i].message);
+		UNIT_ROW(load_words(conf, cases[i].argv, cases[i].variable, &error) == -1, "%s", cases[i].message);
 		UNIT_ROW(strcmp(error.text, cases[i].message) == 0, "%s: got %s", cases[i].message, error.text);
 		conf_free(&conf);
 	}

@@ -1,30 +1,19 @@
 /* Owns the cases of the gateway as a route, of the defaults by way, and of the former names of options.
  * Must not know: what the options do. Invariant: each row names its rule. */
-#include "conf/conf_internal.h"
+#include "tests/unit/conf/loads.h"
 #include "tests/unit/conf/printed.h"
-#include "tests/unit/unit.h"
-
-#include <stdlib.h>
-#include <string.h>
-
-#define WORDS(words) ((char *const *)(uintptr_t)(words))
 
 /* What each way has of an option: the gateway, a route, one with normalise = off, the forward proxy. */
 struct by_way { const char *gateway, *route, *plain, *forward; };
 
 #define ROUTES "[route /r/]\norigin = http://o/\n[route /p/]\norigin = http://o/\nnormalise = off\n"
 
-static struct conf *load(const char *file, const char *const *words, int n, const char *variable, struct conf_error *error)
+static struct conf *load(const char *file, const char *const *words, const char *variable, struct conf_error *error)
 {
-	const char *const envp[] = { variable, NULL };
-	struct conf *conf = conf_new();
-	FILE *out = fopen("test_gateway.conf", "w");
+	struct conf *conf = make();
 
-	CU_ASSERT_PTR_NOT_NULL_FATAL(conf);
-	CU_ASSERT_PTR_NOT_NULL_FATAL(out);
-	fputs(file, out);
-	fclose(out);
-	if (conf_load(conf, n, WORDS(words), WORDS(envp), error) != 0)
+	put_file("test_gateway.conf", file, strlen(file), 0600);
+	if (load_words(conf, words, variable, error) != 0)
 		conf_free(&conf);
 	remove("test_gateway.conf");
 	return conf;
@@ -88,11 +77,11 @@ static void ways(void)
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		const char *words[] = { "serve", "-ctest_gateway.conf", cases[i].flag };
+		const char *words[] = { "serve", "-ctest_gateway.conf", cases[i].flag, NULL };
 		struct conf_error error = { "" };
 		char file[512];
 		snprintf(file, sizeof(file), "%s" ROUTES, cases[i].file);
-		struct conf *conf = load(file, words, cases[i].flag ? 3 : 2, cases[i].variable, &error);
+		struct conf *conf = load(file, words, cases[i].variable, &error);
 		if (UNIT_ROW(conf != NULL, "%s: %s", cases[i].rule, error.text))
 			expect(conf, cases[i].rule, cases[i].option, &cases[i].want);
 		conf_free(&conf);
@@ -105,14 +94,13 @@ static void plain_routes(void)
 	for (size_t i = 0; i < CONF_ROUTE_OPTION_COUNT; i++) {
 		const struct conf_row *row = &conf_route_options[i];
 		const char *value = row->type == CONF_TYPE_BOOL ? "on" : "9m";
-		const char *words[] = { "serve", "--route", NULL };
-		struct conf_error error = { "" };
 		char route[128];
+		const char *words[] = { "serve", "--route", route, NULL };
+		struct conf_error error = { "" };
 		if (!conf_ways[i].plain)
 			continue;
 		snprintf(route, sizeof(route), "/p/=http://o/ normalise=off %s=%s", row->name, value);
-		words[2] = route;
-		struct conf *conf = load("", words, 3, NULL, &error);
+		struct conf *conf = load("", words, NULL, &error);
 		if (UNIT_ROW(conf != NULL, "%s: %s", row->name, error.text))
 			UNIT_ROW(has(route_of(conf, "/p/"), row->name, value), "%s", row->name);
 		conf_free(&conf);
@@ -122,12 +110,13 @@ static void plain_routes(void)
 /* What --print-config writes of the gateway loads again, and tells where each value is from. */
 static void prints(void)
 {
-	static const char *const words[] = { "serve", "-ctest_gateway.conf", "--gateway-stale=3h", "--reload-floor=1m" };
+	static const char *const words[] = { "serve", "-ctest_gateway.conf", "--gateway-stale=3h", "--reload-floor=1m", NULL };
+	static const char *const again_words[] = { "serve", "-ctest_gateway.conf", NULL };
 	static const char *const lines[] = { "[gateway]\n", "# freshness-floor: test_gateway.conf:2\nfreshness-floor = 1m\n",
 		"# stale-if-error: --gateway-stale\nstale-if-error = 3h\n", "# reload-floor: --reload-floor\nreload-floor = 1m\n",
 		"# freshness-max: default\nfreshness-max = 24h\n", "# user-agent: test_gateway.conf:3\nuser-agent = \"a # b\"\n" };
 	struct conf_error error = { "" };
-	struct conf *conf = load("[gateway]\nfreshness-floor = 1m\nuser-agent = \"a # b\"\n" ROUTES, words, 4, NULL, &error);
+	struct conf *conf = load("[gateway]\nfreshness-floor = 1m\nuser-agent = \"a # b\"\n" ROUTES, words, NULL, &error);
 
 	if (!UNIT_ROW(conf != NULL, "%s", error.text))
 		return;
@@ -135,7 +124,7 @@ static void prints(void)
 	const char *gateway = strstr(text, "\n[gateway]\n");
 	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
 		UNIT_ROW(gateway && strstr(gateway, lines[i]), "%s", lines[i]);
-	struct conf *again = load(text, words, 2, NULL, &error);
+	struct conf *again = load(text, again_words, NULL, &error);
 	if (UNIT_ROW(again != NULL, "%s", error.text)) {
 		CU_ASSERT_EQUAL(again->notes.count, 0);
 		for (size_t i = 0; i < CONF_ROUTE_OPTION_COUNT; i++) {
@@ -172,9 +161,9 @@ static void warns(void)
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		const char *words[] = { "serve", "-ctest_gateway.conf", cases[i].flag }, *place = cases[i].place;
+		const char *words[] = { "serve", "-ctest_gateway.conf", cases[i].flag, NULL }, *place = cases[i].place;
 		struct conf_error error = { "" };
-		struct conf *conf = load(cases[i].file, words, cases[i].flag ? 3 : 2, cases[i].variable, &error);
+		struct conf *conf = load(cases[i].file, words, cases[i].variable, &error);
 		if (!UNIT_ROW(conf != NULL, "%s: %s", place, error.text))
 			continue;
 		UNIT_ROW(conf->notes.count == (cases[i].warning ? 1 : 0), "%s: %zu warnings", place, conf->notes.count);
@@ -207,11 +196,11 @@ static void cors(void)
 		{ "not in the gateway", "allow = 10.0.0.0/8\ncors-allow = *\n[gateway]\ncors-allow = \"\"\n", NULL },
 		{ "there is no gateway: a warning", "allow = 10.0.0.0/8\ncors-allow = *\ngateway = off\n", NULL },
 	};
-	static const char *const words[] = { "serve", "-c", "test_gateway.conf" };
+	static const char *const words[] = { "serve", "-c", "test_gateway.conf", NULL };
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct conf_error error = { "" };
-		struct conf *conf = load(cases[i].file, words, 3, "X=", &error);
+		struct conf *conf = load(cases[i].file, words, "X=", &error);
 
 		UNIT_ROW(!conf == !!cases[i].refused, "%s: %s", cases[i].rule, error.text);
 		UNIT_ROW(!cases[i].refused || !strncmp(error.text, cases[i].refused, strlen(cases[i].refused)), "%s: %s", cases[i].rule, error.text);

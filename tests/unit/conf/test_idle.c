@@ -1,13 +1,7 @@
 /* Owns the cases of options that have no effect because another one is off (conf/idle.def): each row of the table is found, and nothing else is.
  * Must not know: what the options do. Invariant: a row of idle.def without a case fails. */
-#include "conf/conf_internal.h"
-#include "tests/unit/unit.h"
+#include "tests/unit/conf/loads.h"
 
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
-
-#define WORDS(words) ((char *const *)(uintptr_t)(words))
 #define FILE_NAME "test_idle.conf"
 #define OFF "cache = off\n"
 #define ROUTE "[route /a/]\norigin = https://o/\n"
@@ -103,17 +97,12 @@ enum { IDLE_CASES = sizeof(idle) / sizeof(idle[0]) };
 /* The warnings of a file; the caller frees what is returned. */
 static struct conf *loaded(const char *text, const char *variable)
 {
-	static const char *const argv[] = { "serve", "-c", FILE_NAME };
-	const char *const envp[] = { variable, NULL };
+	static const char *const words[] = { "serve", "-c", FILE_NAME, NULL };
 	struct conf_error error = { "" };
-	struct conf *conf = conf_new();
-	FILE *out = fopen(FILE_NAME, "w");
+	struct conf *conf = make();
 
-	CU_ASSERT_PTR_NOT_NULL_FATAL(conf);
-	CU_ASSERT_PTR_NOT_NULL_FATAL(out);
-	fputs(text, out);
-	fclose(out);
-	UNIT_ROW(conf_load(conf, 3, WORDS(argv), WORDS(envp), &error) == 0, "%s: %s", text, error.text);
+	put_file(FILE_NAME, text, strlen(text), 0600);
+	UNIT_ROW(load_words(conf, words, variable, &error) == 0, "%s: %s", text, error.text);
 	unlink(FILE_NAME);
 	return conf;
 }

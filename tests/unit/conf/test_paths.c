@@ -1,13 +1,6 @@
 /* Owns the cases of conf_each_path(): which paths a configuration names, and what for. Must not know: what becomes of them.
  * Invariant: an option whose value is a path has a row in of_each, or the last case fails. */
-#include "conf/conf_internal.h"
-#include "tests/unit/unit.h"
-
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-#define WORDS(words) ((char *const *)(uintptr_t)(words))
+#include "tests/unit/conf/loads.h"
 
 static const char *const uses[] = { "none", "read", "append", "folder", "socket" };
 
@@ -21,15 +14,13 @@ static void tell(void *arg, enum conf_use use, const char *path)
 	snprintf(t->text + len, sizeof t->text - len, "%s %s\n", uses[use], path);
 }
 
-static struct told told_of(const char *const *words, int n, int *status)
+static struct told told_of(const char *const *words, int *status)
 {
-	static char *const none[] = { NULL };
-	struct conf *conf = conf_new();
+	struct conf *conf = make();
 	struct conf_error error;
 	struct told told = { "" };
 
-	CU_ASSERT_PTR_NOT_NULL_FATAL(conf);
-	*status = conf_load(conf, n, WORDS(words), none, &error);
+	*status = load_words(conf, words, NULL, &error);
 	conf_each_path(conf, tell, &told);
 	conf_free(&conf);
 	return told;
@@ -66,11 +57,7 @@ enum { OF_EACH = sizeof of_each / sizeof *of_each };
 
 static void put(const char *name, const char *text)
 {
-	FILE *f = fopen(name, "w");
-
-	CU_ASSERT_PTR_NOT_NULL_FATAL(f);
-	fputs(text, f);
-	fclose(f);
+	put_file(name, text, strlen(text), 0600);
 }
 
 static void options(void)
@@ -79,13 +66,13 @@ static void options(void)
 	put("test_paths.users", "alice:$2b$04$abcdefghijklmnopqrstuu/LVz6MZlItEy42I2juLihZ66HnQx/cy\n");
 	for (size_t i = 0; i < OF_EACH; i++) {
 		char word[128], line[160];
-		const char *words[] = { "serve", word, of_each[i].more };
+		const char *words[] = { "serve", word, of_each[i].more, NULL };
 		int status;
 		struct told told;
 
 		snprintf(word, sizeof word, "--%s=%s", of_each[i].option, of_each[i].value);
 		snprintf(line, sizeof line, "%s\n", of_each[i].told);
-		told = told_of(words, of_each[i].more ? 3 : 2, &status);
+		told = told_of(words, &status);
 		UNIT_ROW(!status && strstr(told.text, line), "%s: %d %s", of_each[i].option, status, told.text);
 	}
 	unlink("test_paths.secret");
@@ -94,9 +81,9 @@ static void options(void)
 
 static void nothing_named(void)
 {
-	const char *const words[] = { "serve" };
+	const char *const words[] = { "serve", NULL };
 	int status;
-	struct told told = told_of(words, 1, &status);
+	struct told told = told_of(words, &status);
 
 	CU_ASSERT(!status);
 	CU_ASSERT_STRING_EQUAL(told.text, ALWAYS);
@@ -116,7 +103,7 @@ static void files(void)
 			0, "read test_paths.conf\n" ALWAYS "read /ca\nread /c\nread /k\nread /b\n" },
 		{ "a value that is wrong", "tls-ca-file = /ca\nworkers = many\n", -1, "read test_paths.conf\n" ALWAYS "read /ca\n" },
 	};
-	const char *const words[] = { "serve", "-c", "test_paths.conf" };
+	const char *const words[] = { "serve", "-c", "test_paths.conf", NULL };
 
 	put("test_paths.d", "user-agent = a\n");
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -124,7 +111,7 @@ static void files(void)
 		struct told told;
 
 		put("test_paths.conf", cases[i].text);
-		told = told_of(words, 3, &status);
+		told = told_of(words, &status);
 		UNIT_ROW(status == cases[i].status && !strcmp(told.text, cases[i].told), "%s: %d, %s", cases[i].rule, status, told.text);
 	}
 	unlink("test_paths.d");

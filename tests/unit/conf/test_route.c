@@ -1,30 +1,21 @@
 /* Owns the cases of routes: patterns, the most specific match, targets, inheritance.
  * Must not know: how a file or flag carries a route (test_conf.c). Invariant: each row names its rule. */
-#include "conf/conf_internal.h"
-#include "tests/unit/unit.h"
+#include "tests/unit/conf/loads.h"
 
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-static char *const no_environment[] = { NULL };
-
-/* conf_load() takes main's argv and writes to none of it. */
-#define ARGV(words) ((char *const *)(uintptr_t)(words))
 
 /* Loads `serve --route ROUTE ...`; the caller frees. */
 static struct conf *load(const char *const *routes, size_t count, struct conf_error *error)
 {
-	const char *argv[64] = { "serve" };
-	int argc = 1;
-	struct conf *conf = conf_new();
+	const char *words[64] = { "serve" };
+	size_t n = 1;
+	struct conf *conf = make();
 
-	CU_ASSERT_PTR_NOT_NULL_FATAL(conf);
 	for (size_t i = 0; i < count && routes[i]; i++) {
-		argv[argc++] = "--route";
-		argv[argc++] = routes[i];
+		words[n++] = "--route";
+		words[n++] = routes[i];
 	}
-	if (conf_load(conf, argc, ARGV(argv), no_environment, error) != 0)
+	if (load_words(conf, words, NULL, error) != 0)
 		conf_free(&conf);
 	return conf;
 }
@@ -207,13 +198,12 @@ static void refused(void)
 
 static void inherits(void)
 {
-	static const char *const argv[] = { "serve", "--policy", "rfc7303", "--repair=-junk", "--output=us-ascii", "--on-error=pass",
-		"--route=/a=http://o", "--route=/b=http://o policy=4suite charset=KOI8-R normalise=off repair=none output=utf-8 on-error=reject name=b" };
+	static const char *const words[] = { "serve", "--policy", "rfc7303", "--repair=-junk", "--output=us-ascii", "--on-error=pass",
+		"--route=/a=http://o", "--route=/b=http://o policy=4suite charset=KOI8-R normalise=off repair=none output=utf-8 on-error=reject name=b", NULL };
 	struct conf_error error;
-	struct conf *conf = conf_new();
+	struct conf *conf = make();
 
-	CU_ASSERT_PTR_NOT_NULL_FATAL(conf);
-	CU_ASSERT_EQUAL_FATAL(conf_load(conf, sizeof(argv) / sizeof(argv[0]), ARGV(argv), no_environment, &error), 0);
+	CU_ASSERT_EQUAL_FATAL(load_words(conf, words, NULL, &error), 0);
 	const struct conf_route *a = conf_route_match(conf, "", 0, "/a", 2), *b = conf_route_match(conf, "", 0, "/b", 2);
 	const struct conf_route *inheriting[] = { a, &conf->direct };
 	for (size_t i = 0; i < 2; i++) {
