@@ -26,14 +26,9 @@ def merged(base, patch, name=""):
     return patch
 
 
-def pods(each):
-    return [each["spec"]["template"]] if each["kind"] == "Deployment" else []
-
-
 def containers(each):
-    for pod in pods(each):
-        for kind in ("initContainers", "containers"):
-            yield from pod["spec"].get(kind, [])
+    pod = each["spec"]["template"]["spec"] if each["kind"] == "Deployment" else {}
+    return pod.get("initContainers", []) + pod.get("containers", [])
 
 
 def patched(objects, patch):
@@ -67,11 +62,9 @@ def rendered(folder, objects=()):
     for image in text.get("images", []):
         named(made, image)
     for row in text.get("replicas", []):
-        (deployment,) = [each for each in made if each["kind"] == "Deployment" and each["metadata"]["name"] == row["name"]]
-        deployment["spec"]["replicas"] = row["count"]
-    for each in made:
-        if "namespace" in text:
-            each["metadata"]["namespace"] = text["namespace"]
+        made = patched(made, {"kind": "Deployment", "metadata": {"name": row["name"]}, "spec": {"replicas": row["count"]}})
+    for each in made if "namespace" in text else []:
+        each["metadata"]["namespace"] = text["namespace"]
     return made
 
 
