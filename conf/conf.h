@@ -202,14 +202,14 @@ void conf_tell(const struct conf *, conf_tell_f *);
  * the global one with that name. NULL: the value is the default. */
 const char *conf_where(const struct conf *, const struct conf_route *, const char *option);
 
-/* The same as messages begin: "FILE:LINE: OPTION", "--OPTION" or "UTFEED_OPTION", without the name twice; for a default
- * the option's name alone. */
 /* Whether the admin listener answers other machines by admin-allow, and no admin-token keeps them out. */
 bool conf_admin_is_open(const struct conf *);
 #define CONF_ADMIN_OPEN \
 	"without admin-token other machines get only /healthz, /readyz and /metrics; for the rest write " \
 	"admin-token-file = FILE"
 
+/* Where a value is from, as messages begin: "FILE:LINE: OPTION", "--OPTION" or "UTFEED_OPTION", without the name twice;
+ * for a default the option's name alone. */
 struct conf_place { char text[320]; };
 struct conf_place conf_place(const struct conf *, const struct conf_route *, const char *option);
 
