@@ -7,88 +7,79 @@
 #include <string.h>
 #include <strings.h>
 
-/* The character at text, which forms may have percent-encoded (%40 is '@'). *width: the bytes it takes. */
-static char character(const char *text, size_t len, size_t *width)
+struct url_sign url_sign_at(const char *text, size_t len)
 {
-	static const struct { const char *escape; char is; } escapes[] = { { "%40", '@' }, { "%3a", ':' },
-		{ "%2f", '/' } };
+	struct url_sign plain = { (unsigned char)*text, 0, 1 }, s = { 0, 1, 1 };
+	int high, low;
 
-	*width = 3;
-	for (size_t i = 0; len >= 3 && i < sizeof(escapes) / sizeof(escapes[0]); i++)
-		if (strncasecmp(text, escapes[i].escape, 3) == 0)
-			return escapes[i].is;
-	*width = 1;
-	return *text;
+	if (*text != '%')
+		return plain;
+	for (; len - s.width >= 2 && text[s.width] == '2' && text[s.width + 1] == '5'; s.width += 2)
+		s.depth++;
+	if (len - s.width < 2 || (high = url_hex_digit(text[s.width])) < 0 ||
+	    (low = url_hex_digit(text[s.width + 1])) < 0)
+		return plain;
+	s.is = (unsigned char)(high << 4 | low);
+	s.width += 2;
+	return s;
 }
 
-static bool is_scheme(char c)
+static bool is_scheme(unsigned char c)
 {
-	return isalnum((unsigned char)c) || c == '+' || c == '-' || c == '.';
+	return isalnum(c) || c == '+' || c == '-' || c == '.';
+}
+
+/* Whether a name goes on behind an '@': /a:b@c is an ordinary path. */
+static bool is_name(const char *text, size_t len)
+{
+	unsigned char c = len ? url_sign_at(text, len).is : 0;
+
+	return isalnum(c) || c == '-' || c == '_' || c & 0x80;
 }
 
 /* The bytes of the slashes that stand at text. */
 static size_t slashes(const char *text, size_t len)
 {
-	size_t at = 0, width;
+	struct url_sign s;
+	size_t at = 0;
 
-	for (; at < len && character(text + at, len - at, &width) == '/'; at += width)
+	for (; at < len && (s = url_sign_at(text + at, len - at)).is == '/'; at += s.width)
 		;
 	return at;
-}
-
-/* The bytes of a "scheme:" at text that slashes follow; 0: there is none. */
-static size_t url_mask_scheme_length(const char *text, size_t len)
-{
-	size_t at = 0, width;
-
-	while (at < len && is_scheme(text[at]))
-		at++;
-	if (!at || at == len || character(text + at, len - at, &width) != ':' ||
-	    !slashes(text + at + width, len - at - width))
-		return 0;
-	return at + width;
 }
 
 /* The offset behind the last '@' of text[start..end); start: there is none. */
 static size_t behind_at(const char *text, size_t start, size_t end)
 {
-	size_t found = start, width;
+	size_t found = start;
+	struct url_sign s;
 
-	for (size_t at = start; at < end; at += width)
-		if (character(text + at, end - at, &width) == '@')
-			found = at + width;
+	for (size_t at = start; at < end; at += s.width)
+		if ((s = url_sign_at(text + at, end - at)).is == '@')
+			found = at + s.width;
 	return found;
 }
 
-static size_t authority_end(const char *text, size_t at, size_t len)
+static bool ends_segment(char c)
 {
-	size_t width;
+	return c == '/' || c == '?' || c == '#';
+}
 
-	for (; at < len; at += width) {
-		char c = character(text + at, len - at, &width);
-		if (c == '/' || c == '?' || c == '#')
-			break;
-	}
+static size_t segment_end(const char *text, size_t at, size_t len)
+{
+	while (at < len && !ends_segment(text[at]))
+		at++;
 	return at;
 }
 
-static bool url_mask_starts(const char *text, size_t len, const char *with)
+/* An authority ends at an encoded slash, too: all of its URL may be encoded. */
+static size_t authority_end(const char *text, size_t at, size_t len)
 {
-	return len >= strlen(with) && strncasecmp(text, with, strlen(with)) == 0;
-}
+	struct url_sign s;
 
-/* The bytes of "/" or "/?url=", and of the "feed:" that a URL may have before it. */
-static size_t before_url(const char *text, size_t len)
-{
-	static const char *const befores[] = { "/?url=", "/", NULL }, *const feeds[] = { "feed:", "feed%3a", NULL };
-	size_t at = 0;
-
-	for (size_t i = 0; befores[i] && !at; i++)
-		at = url_mask_starts(text, len, befores[i]) ? strlen(befores[i]) : 0;
-	for (size_t i = 0; feeds[i]; i++)
-		if (url_mask_starts(text + at, len - at, feeds[i]) &&
-		    url_mask_scheme_length(text + at + strlen(feeds[i]), len - at - strlen(feeds[i])))
-			return at + strlen(feeds[i]);
+	for (; at < len && !ends_segment(text[at]); at += s.width)
+		if ((s = url_sign_at(text + at, len - at)).is == '/')
+			break;
 	return at;
 }
 
@@ -101,40 +92,131 @@ static bool has_password(const char *path, size_t len)
 	return host > 1 && end < len && memchr(path, ':', host) && memchr(path + host, '.', end - host);
 }
 
-/* Where the authority begins; len: text is a path without one. */
-static size_t authority_at(const char *text, size_t len)
-{
-	bool path = len && text[0] == '/';
-	size_t at = before_url(text, len), scheme = url_mask_scheme_length(text + at, len - at);
-
-	if (scheme || (path && len > 1 && text[1] == '/'))
-		return at + scheme + slashes(text + at + scheme, len - at - scheme);
-	return path && at == 1 && !has_password(text, len) ? len : at;
-}
-
 /* Whether text is a host with an optional port. If a password has a '/' in it, the part that looks like the
  * authority ends there, and it is not a host. */
 static bool is_host(const char *text, size_t len)
 {
 	char plain[URL_MAX_HOST + sizeof(":65535")];
 	struct url_host host;
-	size_t n = 0, width;
+	struct url_sign s;
+	size_t n = 0;
 
-	for (size_t at = 0; at < len; at += width) {
-		char c = character(text + at, len - at, &width);
+	for (size_t at = 0; at < len; at += s.width) {
+		s = url_sign_at(text + at, len - at);
 		if (n == sizeof(plain))
 			return false;
-		plain[n++] = c & 0x80 ? 'x' : c;       /* a byte of an internationalised name */
+		plain[n++] = s.is & 0x80 ? 'x' : (char)s.is;   /* a byte of an internationalised name */
 	}
 	return url_parse_host(plain, n, &host) == URL_OK;
 }
 
-bool url_has_userinfo_sign(const char *text, size_t len)
+/* Where an authority without a scheme may begin; len: text is a path without one. */
+static size_t bare_authority(const char *text, size_t len)
 {
-	return len && (memchr(text, '@', len) || memmem(text, len, "%40", 3));
+	static const char query[] = "/?url=";
+
+	if (!len || text[0] != '/')
+		return 0;
+	if (len >= sizeof query - 1 && !strncasecmp(text, query, sizeof query - 1))
+		return sizeof query - 1;
+	if (len > 1 && text[1] == '/')
+		return slashes(text, len);
+	return has_password(text, len) ? 1 : len;
 }
 
-static const char mask[] = "***@";
+/* The offset behind the NAME:PASSWORD@ that the segment text[at..end) begins with; at: it does not. */
+static size_t behind_token(const char *text, size_t at, size_t end)
+{
+	size_t found = at;
+	bool colon = false;
+	struct url_sign s;
+
+	for (size_t i = at; i < end; i += s.width) {
+		s = url_sign_at(text + i, end - i);
+		colon |= s.is == ':';
+		if (colon && s.is == '@' && !is_name(text + i + s.width, end - i - s.width))
+			found = i + s.width;
+	}
+	return found;
+}
+
+struct masked {
+	const char *text;
+	size_t len, last;              /* last: the offset behind the last '@' */
+	size_t bare;                   /* bare_authority() */
+	size_t at;                     /* how far text was looked at */
+	size_t start, end;             /* the user information that was found */
+};
+
+/* Where the authority begins that the segment up to end leads to; m->len: it leads to none. */
+static size_t authority_at(const struct masked *m, size_t end)
+{
+	bool scheme = false;
+	struct url_sign s;
+
+	for (size_t i = m->at, behind; i < end; i = behind) {
+		s = url_sign_at(m->text + i, end - i);
+		behind = i + s.width;
+		if (scheme && s.is == ':' && slashes(m->text + behind, m->len - behind))
+			return behind + slashes(m->text + behind, m->len - behind);
+		scheme = is_scheme(s.is);
+	}
+	return m->bare >= m->at && m->bare <= end ? m->bare : m->len;
+}
+
+/* Finds user information in the authority at m->start. Returns where it is to be looked on. */
+static size_t look_at_authority(struct masked *m)
+{
+	size_t end = authority_end(m->text, m->start, m->len);
+
+	m->end = behind_at(m->text, m->start, end);
+	if (m->end == m->start && m->last > m->start && !is_host(m->text + m->start, end - m->start))
+		m->end = m->last;
+	return m->end > end ? m->end : end;
+}
+
+/* Finds the next user information. False: there is no more. */
+static bool masked_next(struct masked *m)
+{
+	while (m->at < m->last) {
+		size_t end = segment_end(m->text, m->at, m->len);
+
+		m->start = m->at;
+		m->end = behind_token(m->text, m->at, end);
+		if (m->end > m->start)
+			m->at = m->end;
+		else if ((m->start = m->end = authority_at(m, end)) < m->len)
+			m->at = look_at_authority(m);
+		else
+			m->at = end + 1;
+		if (m->end > m->start)
+			return true;
+	}
+	return false;
+}
+
+static struct masked masked_begin(const char *text, size_t len)
+{
+	struct masked m = { .text = text, .len = len };
+
+	if (url_has_userinfo_sign(text, len)) {
+		m.last = behind_at(text, 0, len);
+		m.bare = bare_authority(text, len);
+	}
+	return m;
+}
+
+bool url_has_userinfo_sign(const char *text, size_t len)
+{
+	return len && (memchr(text, '@', len) || (memchr(text, '%', len) && memmem(text, len, "40", 2)));
+}
+
+bool url_has_userinfo(const char *text, size_t len)
+{
+	struct masked m = masked_begin(text, len);
+
+	return masked_next(&m);
+}
 
 static size_t add(char *out, size_t cap, size_t at, const char *text, size_t len)
 {
@@ -145,58 +227,17 @@ static size_t add(char *out, size_t cap, size_t at, const char *text, size_t len
 	return at + len;
 }
 
-static size_t mask_userinfo(char *out, size_t cap, const char *text, size_t len)
-{
-	size_t start = 0, rest = 0;
-
-	if (url_has_userinfo_sign(text, len)) {
-		size_t end;
-		start = authority_at(text, len);
-		end = authority_end(text, start, len);
-		rest = behind_at(text, start, end);
-		if (rest == start && !is_host(text + start, end - start))
-			rest = behind_at(text, start, len);
-	}
-	size_t n = add(out, cap, 0, text, start);
-	if (rest != start)
-		n = add(out, cap, n, mask, sizeof(mask) - 1);
-	n = add(out, cap, n, text + rest, len - rest);
-	out[n] = '\0';
-	return n;
-}
-
-/* Finds the first segment of the path, without its slash, if it is one of client-auth: NAME:PASSWORD@. False: it is
- * none. */
-static bool find_token(const char *text, size_t len, size_t *start, size_t *end)
-{
-	size_t at = 0, host, width, scheme = url_mask_scheme_length(text, len);
-	bool colon = false;
-	char c = 0;
-
-	if (scheme) {
-		host = scheme + slashes(text + scheme, len - scheme);
-		at = authority_end(text, host, len);
-		host = behind_at(text, host, at);
-		if (!is_host(text + host, at - host))
-			return false;
-	}
-	if (at == len || text[at] != '/')
-		return false;
-	*start = *end = at + 1;
-	for (; *end < len && !strchr("/?#", text[*end]); *end += width) {
-		c = character(text + *end, len - *end, &width);
-		colon |= c == ':';
-	}
-	return colon && c == '@';
-}
-
 size_t url_mask(char *out, size_t cap, const char *text, size_t len)
 {
-	size_t start, end;
+	static const char mask[] = "***@";
+	struct masked m = masked_begin(text, len);
+	size_t n = 0, shown = 0;
 
-	if (!url_has_userinfo_sign(text, len) || !find_token(text, len, &start, &end))
-		return mask_userinfo(out, cap, text, len);
-	size_t n = mask_userinfo(out, cap, text, start);
-	n = add(out, cap, n, mask, sizeof(mask) - 1);
-	return n + mask_userinfo(out + n, cap - n, text + end, len - end);
+	for (; masked_next(&m); shown = m.end) {
+		n = add(out, cap, n, text + shown, m.start - shown);
+		n = add(out, cap, n, mask, sizeof mask - 1);
+	}
+	n = add(out, cap, n, text + shown, len - shown);
+	out[n] = '\0';
+	return n;
 }

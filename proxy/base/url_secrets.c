@@ -19,34 +19,6 @@ static const char *const secret_words[] = {
 static const char *const secret_ends[] = { "token", "secret", "password", "passwd", "signature", "apikey", "accesskey",
 	"secretkey", "privatekey", "sessid" };
 
-/* The character at a place of a URL. */
-struct sign {
-	unsigned char is;
-	unsigned depth;                /* how many times it is percent-encoded: %3D once, %253D twice */
-	size_t width;                  /* the bytes it takes */
-};
-
-static unsigned char hex_value(char c)
-{
-	return (unsigned char)(isdigit((unsigned char)c) ? c - '0' : (c | 0x20) - 'a' + 10);
-}
-
-static struct sign sign_at(const char *text, size_t len)
-{
-	struct sign plain = { (unsigned char)*text, 0, 1 }, s = { 0, 1, 1 };
-
-	if (*text != '%')
-		return plain;
-	for (; len - s.width >= 2 && text[s.width] == '2' && text[s.width + 1] == '5'; s.width += 2)
-		s.depth++;
-	if (len - s.width < 2 || !isxdigit((unsigned char)text[s.width]) ||
-	    !isxdigit((unsigned char)text[s.width + 1]))
-		return plain;
-	s.is = (unsigned char)(hex_value(text[s.width]) << 4 | hex_value(text[s.width + 1]));
-	s.width += 2;
-	return s;
-}
-
 static bool separates(unsigned char c)
 {
 	return c == '?' || c == '&' || c == ';' || c == '#';
@@ -79,7 +51,7 @@ static size_t secret_read_name(char out[SECRET_NAME_MAX], const char *name, size
 	size_t n = 0;
 
 	for (size_t at = 0; at < len;) {
-		struct sign s = sign_at(name + at, len - at);
+		struct url_sign s = url_sign_at(name + at, len - at);
 
 		if (n + 2 > SECRET_NAME_MAX)
 			return SIZE_MAX;
@@ -116,7 +88,7 @@ static size_t value_length(const char *text, size_t len, unsigned depth)
 	size_t at = 0;
 
 	while (at < len) {
-		struct sign s = sign_at(text + at, len - at);
+		struct url_sign s = url_sign_at(text + at, len - at);
 
 		if (separates(s.is) && s.depth <= depth)
 			break;
@@ -142,11 +114,10 @@ bool url_has_secret_sign(const char *text, size_t len)
 {
 	if (!len)
 		return false;
-	if (memchr(text, '@', len) || memchr(text, '=', len))
+	if (memchr(text, '=', len) || url_has_userinfo_sign(text, len))
 		return true;
 	/* "=" is %3D however often it is encoded */
-	return memchr(text, '%', len) &&
-	    (memmem(text, len, "%40", 3) || memmem(text, len, "3D", 2) || memmem(text, len, "3d", 2));
+	return memchr(text, '%', len) && (memmem(text, len, "3D", 2) || memmem(text, len, "3d", 2));
 }
 
 size_t url_hide_secrets(char *out, size_t cap, const char *text, size_t len)
@@ -155,7 +126,7 @@ size_t url_hide_secrets(char *out, size_t cap, const char *text, size_t len)
 	const char *name = NULL;       /* NULL: this is not a name */
 
 	for (size_t at = 0; at < len;) {
-		struct sign s = sign_at(text + at, len - at);
+		struct url_sign s = url_sign_at(text + at, len - at);
 		bool secret = s.is == '=' && name && secret_name(name, (size_t)(text + at - name));
 
 		shown_add(&to, text + at, s.width);

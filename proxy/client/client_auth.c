@@ -9,6 +9,7 @@
 
 #include "conf/conf.h"
 #include "proxy/answer/local_reply.h"
+#include "proxy/base/url_mask.h"
 #include "proxy/client/client_intercept.h"
 #include "proxy/http/credentials.h"
 #include "proxy/settings/logins.h"
@@ -32,13 +33,15 @@ static bool client_proxies(const struct http_msg *m)
 	return m->method == METHOD_CONNECT || m->base[m->target] != '/';
 }
 
-/* A page that was read by such a URL may send it along when it asks for something else. */
-static void client_hide_referer(struct http_msg *m)
+void client_hide_referer(struct http_msg *m)
 {
 	bool tells = false;
 
-	for (uint32_t i = 0; http_msg_has(m, H_REFERER) && i < m->n_fields; i++)
-		tells |= m->fields[i].id == H_REFERER && credentials_in_url(http_field_value(m, &m->fields[i]));
+	for (uint32_t i = 0; http_msg_has(m, H_REFERER) && i < m->n_fields; i++) {
+		struct slice url = http_field_value(m, &m->fields[i]);
+
+		tells |= m->fields[i].id == H_REFERER && url_has_userinfo(url.at, url.len);
+	}
 	if (tells)
 		http_msg_drop(m, H_REFERER);
 }
@@ -49,7 +52,6 @@ void client_hide_token(struct client *c)
 	struct request *request = &c->exchange->request;
 	uint32_t len;
 
-	client_hide_referer(m);
 	if (c->opened || client_proxies(m) || !(len = (uint32_t)credentials_token(http_msg_target(m))))
 		return;
 	request->token_at = m->target;

@@ -248,8 +248,10 @@ static inline bool client_has_users(const struct client *c)
 {
 	return client_conf(c)->users.count;
 }
-/* Takes what may be a name and a password off the target and off Referer, before anybody sees them. */
+/* Takes what may be a name and a password off the target, before anybody sees it. */
 void client_hide_token(struct client *);
+/* Drops a Referer with a name and a password in it, whatever client-auth says: the page may be older than a reload. */
+void client_hide_referer(struct http_msg *);
 /* Whether the request does not go on now: it was refused, or its password is being compared. */
 bool client_must_log_in(struct client *);
 /* Does the next step in CL_AUTH. False: there is none to do now. */

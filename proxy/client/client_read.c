@@ -164,6 +164,7 @@ static void client_request(struct client *c)
 	exchange->ctx.timing = client_times(c) ? &exchange->timing : NULL;
 	client_find_method(exchange);
 	exchange->request.token_at = exchange->request.token_len = 0;
+	client_hide_referer(m);
 	if (client_has_users(c))
 		client_hide_token(c);
 	if (log_is(LOG_LEVEL_DEBUG))

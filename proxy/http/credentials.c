@@ -96,18 +96,6 @@ bool credentials_read_token(struct credentials *to, struct slice token)
 	return read;
 }
 
-bool credentials_in_url(struct slice url)
-{
-	const char *end = url.at + url.len;
-
-	if (!url_is_http(url.at, url.len))
-		return false;
-	const char *at = memchr(url.at, '/', url.len);
-	for (at += 2; at < end && *at != '/'; at++)
-		;
-	return at < end && credentials_token((struct slice){ at, (size_t)(end - at) });
-}
-
 bool credentials_same(const struct credentials *given, const struct credentials *other)
 {
 	return given->name_len == other->name_len && given->password_len == other->password_len &&

@@ -26,8 +26,6 @@ bool credentials_read_basic(struct credentials *, struct slice value);
 size_t credentials_token(struct slice path);
 /* False: it cannot be the name and password of anybody. */
 bool credentials_read_token(struct credentials *, struct slice token);
-/* Whether the path of an http or https URL begins with such a segment. */
-bool credentials_in_url(struct slice url);
 
 bool credentials_same(const struct credentials *, const struct credentials *);
 /* Overwrites them. */

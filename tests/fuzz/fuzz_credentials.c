@@ -72,7 +72,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (credentials_read_basic(&given, sent))
 		check_credentials(&given);
 	check_token(sent);
-	(void)credentials_in_url(sent);
+	(void)url_has_userinfo(sent.at, sent.len);
 	if (line)
 		check_users(line + 1, size - sent.len - 1);
 	return 0;

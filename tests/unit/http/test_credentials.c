@@ -112,22 +112,6 @@ static void tokens(void)
 	}
 }
 
-static void urls(void)
-{
-	static const struct { const char *rule, *url; bool tells; } rows[] = {
-		{ "the gateway", "http://utfeed:8080/a:b@/https://h/f", true },
-		{ "over TLS", "https://utfeed/a:b@/", true },
-		{ "none", "http://utfeed:8080/https://h/f", false },
-		{ "user information is another matter", "http://a:b@h/f", false },
-		{ "no path", "http://utfeed", false },
-		{ "no host", "http://", false },
-		{ "no URL", "/a:b@/f", false },
-	};
-
-	for (size_t i = 0; i < COUNT(rows); i++)
-		UNIT_ROW(credentials_in_url(IS(rows[i].url)) == rows[i].tells, "%s", rows[i].rule);
-}
-
 static void same(void)
 {
 	static const struct { const char *rule, *one, *other; bool same; } rows[] = {
@@ -163,4 +147,4 @@ static void base64(void)
 		}
 }
 
-UNIT_SUITE(credentials, { "basic", basic }, { "longest", longest }, { "tokens", tokens }, { "urls", urls }, { "same", same }, { "base64", base64 })
+UNIT_SUITE(credentials, { "basic", basic }, { "longest", longest }, { "tokens", tokens }, { "same", same }, { "base64", base64 })
