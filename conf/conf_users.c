@@ -14,22 +14,11 @@
 enum {
 	USERS_FILE_MAX = 4 << 20, USERS_NAME_MAX = 255, USERS_HASH_MAX = 255,
 	USERS_COST_MAX = 15,           /* of bcrypt: some 2 s */
-	USERS_ROUNDS_MAX = 5000000     /* of SHA-512: likewise */
-};
-
-/* The kinds of hashes, and the least that each has. */
-static const struct {
-	const char *begins;
-	size_t least, most;
-} hash_kinds[] = {
-	{ "$2a$", 60, 60 },
-	{ "$2b$", 60, 60 },
-	{ "$2y$", 60, 60 },
-	{ "$6$", 90, USERS_HASH_MAX },
-	{ "$y$", 50, USERS_HASH_MAX },
-#ifdef HAVE_ARGON2
-	{ "$argon2id$", 60, USERS_HASH_MAX },
-#endif
+	USERS_ROUNDS_MAX = 5000000,    /* of SHA-512: likewise */
+	USERS_YESCRYPT_MAX = 9,        /* as mkpasswd counts: USERS_KIB_MAX */
+	USERS_KIB_MAX = 256 << 10,     /* of memory, for yescrypt (some 1 s) and Argon2id */
+	USERS_PASSES_MAX = 4,          /* of Argon2id over that much: likewise */
+	USERS_LANES_MAX = 16           /* of Argon2id: a thread each */
 };
 
 static bool hash_begins(const char *hash, const char *with)
@@ -37,25 +26,68 @@ static bool hash_begins(const char *hash, const char *with)
 	return !strncmp(hash, with, strlen(with));
 }
 
-static bool hash_is_known(const char *hash)
+static bool bcrypt_is_endless(const char *hash)
+{
+	return !isdigit((unsigned char)hash[4]) || strtoul(hash + 4, NULL, 10) > USERS_COST_MAX;
+}
+
+static bool sha512_is_endless(const char *hash)
+{
+	return hash_begins(hash, "$6$rounds=") && strtoul(hash + 10, NULL, 10) > USERS_ROUNDS_MAX;
+}
+
+/* $y$jNR$: 2^N blocks of R times 128 bytes, each a digit that counts from 1. Other parameters are none of
+ * crypt_gensalt(). */
+static bool yescrypt_is_endless(const char *hash)
+{
+	static const char digits[] = "./0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghij";
+	const char *blocks = strchr(digits, hash[4]), *factor = strchr(digits, hash[5]);
+
+	if (!hash_begins(hash, "$y$j") || !blocks || !factor || hash[6] != '$')
+		return true;
+	return ((uint64_t)(factor - digits + 1) * 128) << (blocks - digits + 1) > (uint64_t)USERS_KIB_MAX << 10;
+}
+
+#ifdef HAVE_ARGON2
+static bool argon2_is_endless(const char *hash)
+{
+	unsigned long kib, passes, lanes;
+
+	if (sscanf(hash, "$argon2id$v=19$m=%9lu,t=%9lu,p=%9lu$", &kib, &passes, &lanes) != 3)
+		return true;
+	return kib > USERS_KIB_MAX || (uint64_t)kib * passes > (uint64_t)USERS_KIB_MAX * USERS_PASSES_MAX ||
+	    lanes > USERS_LANES_MAX;
+}
+#endif
+
+/* The kinds of hashes, the least that each has, and whether one takes so long that nobody can wait for it. */
+static const struct hash_kind {
+	const char *begins;
+	size_t least, most;
+	bool (*is_endless)(const char *hash);
+} hash_kinds[] = {
+	{ "$2a$", 60, 60, bcrypt_is_endless },
+	{ "$2b$", 60, 60, bcrypt_is_endless },
+	{ "$2y$", 60, 60, bcrypt_is_endless },
+	{ "$6$", 90, USERS_HASH_MAX, sha512_is_endless },
+	{ "$y$", 50, USERS_HASH_MAX, yescrypt_is_endless },
+#ifdef HAVE_ARGON2
+	{ "$argon2id$", 60, USERS_HASH_MAX, argon2_is_endless },
+#endif
+};
+
+/* NULL: it is of none. */
+static const struct hash_kind *hash_kind(const char *hash)
 {
 	size_t len = strlen(hash);
 
 	for (size_t i = 0; i < len; i++)
 		if (!isalnum((unsigned char)hash[i]) && !strchr("$./+=,-", hash[i]))
-			return false;
-	for (size_t i = 0; i < sizeof hash_kinds / sizeof *hash_kinds; i++)
-		if (hash_begins(hash, hash_kinds[i].begins))
-			return len >= hash_kinds[i].least && len <= hash_kinds[i].most;
-	return false;
-}
-
-/* Whether it takes so long that nobody can wait for it. */
-static bool hash_is_endless(const char *hash)
-{
-	if (hash_begins(hash, "$2"))
-		return !isdigit((unsigned char)hash[4]) || strtoul(hash + 4, NULL, 10) > USERS_COST_MAX;
-	return hash_begins(hash, "$6$rounds=") && strtoul(hash + 10, NULL, 10) > USERS_ROUNDS_MAX;
+			return NULL;
+	for (const struct hash_kind *kind = hash_kinds; kind < hash_kinds + sizeof hash_kinds / sizeof *kind; kind++)
+		if (hash_begins(hash, kind->begins))
+			return len >= kind->least && len <= kind->most ? kind : NULL;
+	return NULL;
 }
 
 /* strndup() takes what is terminated, which a file's text is not. NULL: out of memory. */
@@ -88,16 +120,20 @@ static int users_add(struct conf_users *users, const char *name, size_t name_len
 static int users_judge(const struct conf_users *users, struct conf_error *error)
 {
 	const struct conf_user *user = &users->items[users->count - 1];
+	const struct hash_kind *kind = hash_kind(user->hash);
 
 	for (size_t i = 0; i < user->name_len; i++)
 		if ((unsigned char)user->name[i] < 0x20 || user->name[i] == 0x7f)
 			return conf_fail(error, "the name has a control character; write the name without it");
-	if (!hash_is_known(user->hash))
+	if (!kind)
 		return conf_fail(error, "the hash of '%s' is not of a kind that utfeed takes; " USERS_HASHES,
 		    SHOWN(user->name));
-	if (hash_is_endless(user->hash))
-		return conf_fail(error, "the hash of '%s' takes too long; write one with a cost of at most %d for "
-		    "bcrypt, or at most %d rounds for SHA-512", SHOWN(user->name), USERS_COST_MAX, USERS_ROUNDS_MAX);
+	if (kind->is_endless(user->hash))
+		return conf_fail(error,
+		    "the hash of '%s' takes too long; write one with a cost of at most %d for bcrypt or %d for "
+		    "yescrypt, %d rounds for SHA-512, or %d MiB, %d passes and %d threads for Argon2id",
+		    SHOWN(user->name), USERS_COST_MAX, USERS_YESCRYPT_MAX, USERS_ROUNDS_MAX, USERS_KIB_MAX >> 10,
+		    USERS_PASSES_MAX, USERS_LANES_MAX);
 	return 0;
 }
 

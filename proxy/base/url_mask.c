@@ -29,14 +29,6 @@ static bool is_scheme(unsigned char c)
 	return isalnum(c) || c == '+' || c == '-' || c == '.';
 }
 
-/* Whether a name goes on behind an '@': /a:b@c is an ordinary path. */
-static bool is_name(const char *text, size_t len)
-{
-	unsigned char c = len ? url_sign_at(text, len).is : 0;
-
-	return isalnum(c) || c == '-' || c == '_' || c & 0x80;
-}
-
 /* The bytes of the slashes that stand at text. */
 static size_t slashes(const char *text, size_t len)
 {
@@ -46,6 +38,21 @@ static size_t slashes(const char *text, size_t len)
 	for (; at < len && (s = url_sign_at(text + at, len - at)).is == '/'; at += s.width)
 		;
 	return at;
+}
+
+/* Whether what stands behind an '@' makes an ordinary path of it, as in /a:b@c. A URL does not: the slash before it was
+ * forgotten. */
+static bool goes_on(const char *text, size_t len)
+{
+	unsigned char first = len ? url_sign_at(text, len).is : 0;
+	struct url_sign s = { .is = 0 };
+	size_t at = 0;
+
+	if (!isalnum(first) && first != '-' && first != '_' && !(first & 0x80))
+		return false;
+	for (; at < len && is_scheme((s = url_sign_at(text + at, len - at)).is); at += s.width)
+		;
+	return at == len || s.is != ':' || !slashes(text + at + s.width, len - at - s.width);
 }
 
 /* The offset behind the last '@' of text[start..end); start: there is none. */
@@ -125,7 +132,7 @@ static size_t bare_authority(const char *text, size_t len)
 }
 
 /* The offset behind the NAME:PASSWORD@ that the segment text[at..end) begins with; at: it does not. */
-static size_t behind_token(const char *text, size_t at, size_t end)
+static size_t behind_token(const char *text, size_t at, size_t end, size_t len)
 {
 	size_t found = at;
 	bool colon = false;
@@ -134,76 +141,87 @@ static size_t behind_token(const char *text, size_t at, size_t end)
 	for (size_t i = at; i < end; i += s.width) {
 		s = url_sign_at(text + i, end - i);
 		colon |= s.is == ':';
-		if (colon && s.is == '@' && !is_name(text + i + s.width, end - i - s.width))
+		if (colon && s.is == '@' && !goes_on(text + i + s.width, len - i - s.width))
 			found = i + s.width;
 	}
 	return found;
 }
 
-struct masked {
+struct url_scan {
 	const char *text;
 	size_t len, last;              /* last: the offset behind the last '@' */
 	size_t bare;                   /* bare_authority() */
+	size_t segment;                /* the end of the segment that was looked at for a token */
 	size_t at;                     /* how far text was looked at */
 	size_t start, end;             /* the user information that was found */
 };
 
-/* Where the authority begins that the segment up to end leads to; m->len: it leads to none. */
-static size_t authority_at(const struct masked *m, size_t end)
+/* Where the authority begins that the segment up to end leads to; scan->len: it leads to none. One without a scheme
+ * begins before a scheme that an '@' stands before. */
+static size_t authority_at(const struct url_scan *scan, size_t end)
 {
+	size_t bare = scan->bare >= scan->at && scan->bare <= end ? scan->bare : scan->len;
 	bool scheme = false;
 	struct url_sign s;
 
-	for (size_t i = m->at, behind; i < end; i = behind) {
-		s = url_sign_at(m->text + i, end - i);
+	for (size_t i = scan->at, behind; i < end; i = behind) {
+		s = url_sign_at(scan->text + i, end - i);
 		behind = i + s.width;
-		if (scheme && s.is == ':' && slashes(m->text + behind, m->len - behind))
-			return behind + slashes(m->text + behind, m->len - behind);
+		if (s.is == '@' && i >= bare)
+			break;
+		if (scheme && s.is == ':' && slashes(scan->text + behind, scan->len - behind))
+			return behind + slashes(scan->text + behind, scan->len - behind);
 		scheme = is_scheme(s.is);
 	}
-	return m->bare >= m->at && m->bare <= end ? m->bare : m->len;
+	return bare;
 }
 
-/* Finds user information in the authority at m->start. Returns where it is to be looked on. */
-static size_t look_at_authority(struct masked *m)
+/* Whether the segment that begins at scan->at begins with a token. It is looked at once, whatever is found in it: a
+ * long segment of many authorities takes no longer. */
+static bool find_token(struct url_scan *scan)
 {
-	size_t end = authority_end(m->text, m->start, m->len);
+	scan->segment = segment_end(scan->text, scan->at, scan->len);
+	scan->start = scan->at;
+	scan->end = scan->at = behind_token(scan->text, scan->at, scan->segment, scan->len);
+	return scan->end > scan->start;
+}
 
-	m->end = behind_at(m->text, m->start, end);
-	if (m->end == m->start && m->last > m->start && !is_host(m->text + m->start, end - m->start))
-		m->end = m->last;
-	return m->end > end ? m->end : end;
+/* Whether the rest of the segment leads to an authority with user information. */
+static bool find_userinfo(struct url_scan *scan)
+{
+	size_t end;
+
+	if ((scan->start = authority_at(scan, scan->segment)) == scan->len) {
+		scan->at = scan->segment + 1;
+		return false;
+	}
+	end = authority_end(scan->text, scan->start, scan->len);
+	scan->end = behind_at(scan->text, scan->start, end);
+	if (scan->end == scan->start && scan->last > scan->start &&
+	    !is_host(scan->text + scan->start, end - scan->start))
+		scan->end = scan->last;
+	scan->at = scan->end > end ? scan->end : end;
+	return scan->end > scan->start;
 }
 
 /* Finds the next user information. False: there is no more. */
-static bool masked_next(struct masked *m)
+static bool scan_next(struct url_scan *scan)
 {
-	while (m->at < m->last) {
-		size_t end = segment_end(m->text, m->at, m->len);
-
-		m->start = m->at;
-		m->end = behind_token(m->text, m->at, end);
-		if (m->end > m->start)
-			m->at = m->end;
-		else if ((m->start = m->end = authority_at(m, end)) < m->len)
-			m->at = look_at_authority(m);
-		else
-			m->at = end + 1;
-		if (m->end > m->start)
+	while (scan->at < scan->last)
+		if ((scan->at >= scan->segment && find_token(scan)) || find_userinfo(scan))
 			return true;
-	}
 	return false;
 }
 
-static struct masked masked_begin(const char *text, size_t len)
+static struct url_scan scan_begin(const char *text, size_t len)
 {
-	struct masked m = { .text = text, .len = len };
+	struct url_scan scan = { .text = text, .len = len };
 
 	if (url_has_userinfo_sign(text, len)) {
-		m.last = behind_at(text, 0, len);
-		m.bare = bare_authority(text, len);
+		scan.last = behind_at(text, 0, len);
+		scan.bare = bare_authority(text, len);
 	}
-	return m;
+	return scan;
 }
 
 bool url_has_userinfo_sign(const char *text, size_t len)
@@ -213,9 +231,9 @@ bool url_has_userinfo_sign(const char *text, size_t len)
 
 bool url_has_userinfo(const char *text, size_t len)
 {
-	struct masked m = masked_begin(text, len);
+	struct url_scan scan = scan_begin(text, len);
 
-	return masked_next(&m);
+	return scan_next(&scan);
 }
 
 static size_t add(char *out, size_t cap, size_t at, const char *text, size_t len)
@@ -230,11 +248,11 @@ static size_t add(char *out, size_t cap, size_t at, const char *text, size_t len
 size_t url_mask(char *out, size_t cap, const char *text, size_t len)
 {
 	static const char mask[] = "***@";
-	struct masked m = masked_begin(text, len);
+	struct url_scan scan = scan_begin(text, len);
 	size_t n = 0, shown = 0;
 
-	for (; masked_next(&m); shown = m.end) {
-		n = add(out, cap, n, text + shown, m.start - shown);
+	for (; scan_next(&scan); shown = scan.end) {
+		n = add(out, cap, n, text + shown, scan.start - shown);
 		n = add(out, cap, n, mask, sizeof mask - 1);
 	}
 	n = add(out, cap, n, text + shown, len - shown);

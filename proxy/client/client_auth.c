@@ -126,12 +126,25 @@ static void client_let_in(struct client *c, const struct conf_user *user)
 	log_step(&c->exchange->id, "client-auth: %s", user->name);
 }
 
-/* The user of the CONNECT may have left the file, or the CONNECT may be older than the option. True: the request goes
- * no further. */
+/* Who asked for the CONNECT. NULL: the user has left the file, or the CONNECT is older than the option. */
+static const struct conf_user *client_connect_user(const struct client *c, const struct conf_users *users)
+{
+	const char *name = c->opened ? c->opened->user : c->exchange->user;
+
+	return name ? conf_user_find(users, name, strlen(name)) : NULL;
+}
+
+bool client_is_out(const struct client *c)
+{
+	const struct conf_users *users = &c->pool->ctx.conf->users;
+
+	return users->count && !client_connect_user(c, users);
+}
+
+/* True: the request goes no further. */
 static bool client_inside_is_out(struct client *c)
 {
-	const char *name = c->opened->user;
-	const struct conf_user *user = conf_user_find(&client_conf(c)->users, name, strlen(name));
+	const struct conf_user *user = client_connect_user(c, &client_conf(c)->users);
 
 	if (user) {
 		client_let_in(c, user);

@@ -252,6 +252,8 @@ static inline bool client_has_users(const struct client *c)
 void client_hide_token(struct client *);
 /* Drops a Referer with a name and a password in it, whatever client-auth says: the page may be older than a reload. */
 void client_hide_referer(struct http_msg *);
+/* Whether a tunnel's user may not use utfeed any more. */
+bool client_is_out(const struct client *);
 /* Whether the request does not go on now: it was refused, or its password is being compared. */
 bool client_must_log_in(struct client *);
 /* Does the next step in CL_AUTH. False: there is none to do now. */
@@ -296,5 +298,7 @@ enum answer_way client_way(const struct client *);
 void client_connect(struct client *);          /* carries out a CONNECT */
 /* Goes on with it as a tunnel, whether it was answered already (opened) or not. */
 void client_open_tunnel(struct client *, const char *host, uint16_t port);
+/* Ends a tunnel whose user may not use utfeed any more. */
+void client_judge_tunnel(struct client *);
 
 #endif

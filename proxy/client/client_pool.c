@@ -121,8 +121,12 @@ void client_pool_free(struct client_pool **pp)
 
 void client_pool_set(struct client_pool *pool, struct settings *settings)
 {
+	struct client *c;
+
 	request_context_set(&pool->ctx, settings);
 	client_pool_rest(pool);           /* they have room for as many fields as the former settings said */
+	LIST_FOREACH(c, &pool->clients, link)
+		client_judge_tunnel(c);
 }
 
 size_t client_count(const struct client_pool *pool)

@@ -15,6 +15,22 @@
 #include "proxy/origin/dial.h"
 #include "proxy/origin/fetch_timing.h"
 
+static void client_end_tunnel(struct client *c, const char *word, bool reset)
+{
+	client_log(c, word);
+	client_enter(c, CL_IDLE);
+	client_close(c, reset);
+}
+
+void client_judge_tunnel(struct client *c)
+{
+	if (c->state != CL_TUNNEL || !client_is_out(c))
+		return;
+	log_step(&c->exchange->id, "tunnel: ends: client-auth");
+	stats_add(loop_stats(client_loop(c)), STAT_TUNNELS_REVOKED, 1);
+	client_end_tunnel(c, "revoked", true);
+}
+
 static void client_on_tunnel_end(void *arg, enum tunnel_end end)
 {
 	static const char *const words[] = {
@@ -27,9 +43,7 @@ static void client_on_tunnel_end(void *arg, enum tunnel_end end)
 	stats_add(stats, STAT_REQUESTS_DROPPED, end == TUNNEL_LOST_CLIENT);
 	stats_add(stats, STAT_RESPONSES_CUT, end == TUNNEL_LOST_ORIGIN);
 	stats_add(stats, STAT_TUNNELS_IDLE, end == TUNNEL_IDLE);
-	client_log(c, words[end]);
-	client_enter(c, CL_IDLE);
-	client_close(c, end != TUNNEL_DONE);
+	client_end_tunnel(c, words[end], end != TUNNEL_DONE);
 }
 
 /* Frees what the exchange no longer needs. The request head stays for the access log; the tunnel has taken over the
@@ -80,6 +94,7 @@ static void client_start_tunnel(struct client *c, struct conn *origin)
 	loop_disarm(client_loop(c), &c->timer);
 	exchange->status = 200;
 	client_shrink(exchange);
+	client_judge_tunnel(c);        /* a reload may have come since the CONNECT */
 }
 
 static void client_on_origin(void *arg, struct conn *origin, const struct failure *failure)

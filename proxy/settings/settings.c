@@ -126,6 +126,18 @@ static void inherit_counts(struct settings *settings, const struct settings *for
 	*counts = route_counts_ref(old);
 }
 
+/* Readers still send the Authorization that was meant for utfeed. */
+static void settings_warn_of_passwords(const struct conf *conf, const struct conf *former)
+{
+	bool sent = conf->forward_credentials;
+
+	for (size_t i = 0; i < conf_route_count(conf); i++)
+		sent |= conf_route_at(conf, i)->authorization;
+	if (sent && former->users.count && !conf->users.count)
+		log_warn("client-auth is off now: readers still send their passwords, and authorization = on or "
+		    "forward-credentials = on passes them to origins; set it to off until readers have forgotten them");
+}
+
 static void settings_inherit(struct settings *settings, struct settings *former)
 {
 	for (size_t i = 0; i < conf_route_count(settings->conf); i++) {
@@ -136,6 +148,7 @@ static void settings_inherit(struct settings *settings, struct settings *former)
 		client_rate_unref(&settings->client_rate);
 		settings->client_rate = client_rate_ref(former->client_rate);
 	}
+	settings_warn_of_passwords(settings->conf, former->conf);
 	if (settings->logins && former->logins) {
 		logins_unref(&settings->logins);
 		settings->logins = logins_ref(former->logins);

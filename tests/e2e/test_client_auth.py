@@ -399,6 +399,48 @@ def test_connect(guarded, origin):
     client.close()
 
 
+def test_a_tunnel_of_a_removed_user_ends(guarded, origin, users):
+    """By the reload that removes the user, and no other's: not that of who has another password now."""
+    proxy = guarded(None, "--connect-allow", to(origin), "--workers", "2")
+    tunnels = {}
+    for name in ("alice", "bob", "jö"):
+        client = proxy.client().ask(to(origin), proxied(name), method="CONNECT", host=to(origin))
+        tunnels[name] = client, origin.accept()
+        assert client.response().status == 200
+    write(users, {"alice": "x", "jö": USERS["jö"]})
+    proxy.reload()
+    client, upstream = tunnels.pop("bob")
+    assert client.is_ended() and upstream.is_ended() and (client.stream.ended, upstream.stream.ended) == ("reset", "reset")
+    line = proxy.access_lines(1)[0]
+    assert b" user=bob " in line and b" end=revoked " in line
+    for client, upstream in tunnels.values():
+        client.send(b"hello")
+        assert upstream.sock.recv(5) == b"hello"
+        client.close()
+    assert proxy.counters()["tunnels_revoked"] == 1
+
+
+def test_tunnels_when_the_option_comes_and_goes(start, origin, users, tmp_path):
+    """A tunnel older than client-auth has no user, and ends; one of a user stays when nobody is asked any more."""
+    conf = tmp_path / "utfeed.conf"
+    conf.write_text(f"connect-allow = {to(origin)}\n")
+    proxy = start(None, "-c", str(conf))
+    client = proxy.client().ask(to(origin), method="CONNECT", host=to(origin))
+    upstream = origin.accept()
+    assert client.response().status == 200
+    conf.write_text(f"connect-allow = {to(origin)}\nclient-auth = {users}\n")
+    proxy.reload()
+    assert client.is_ended() and upstream.is_ended()
+    client = proxy.client().ask(to(origin), proxied(), method="CONNECT", host=to(origin))
+    upstream = origin.accept()
+    assert client.response().status == 200
+    conf.write_text(f"connect-allow = {to(origin)}\n")
+    proxy.reload()
+    client.send(b"hello")
+    assert upstream.sock.recv(5) == b"hello"
+    client.close()
+
+
 def test_connect_by_a_token(guarded, origin):
     proxy = guarded(None, "--connect-allow", to(origin))
     assert proxy.get("alice:open%20sesame@" + to(origin), method="CONNECT").status == 407
@@ -444,6 +486,21 @@ def test_inside_an_opened_connect(opening, tls_origin, good, users):
     assert b" user=alice" in b"".join(proxy.access_lines(4))
 
 
+def test_a_tunnel_of_what_is_not_opened_ends_too(opening, origin, users):
+    """intercept-else = tunnel: the connection of a removed user is a tunnel like others."""
+    proxy = opening("--intercept-else", "tunnel", "--connect-allow", "localhost:*")
+    client = proxy.client().ask(f"localhost:{origin.port}", proxied(), method="CONNECT", host="a")
+    origin.accept().answer(b"220 no TLS\r\n", close=True)       # utfeed looks whether the origin speaks TLS
+    assert client.response().status == 200
+    client.send(b"hello")
+    upstream = origin.accept()
+    assert upstream.sock.recv(5) == b"hello"
+    write(users, {"bob": "x"})
+    proxy.reload()
+    assert client.is_ended() and upstream.is_ended()
+    assert b" end=revoked " in proxy.access_lines(1)[0]
+
+
 # ---- what becomes of the credentials ----
 
 def test_authorization_for_the_origin(start, origin, users, tmp_path):
@@ -461,6 +518,64 @@ def test_authorization_for_the_origin(start, origin, users, tmp_path):
         assert proxy.get(target, *fields).status == 200
         assert origin.requests[-1]["Authorization"] == want, (target, fields)
         assert "Proxy-Authorization" not in origin.requests[-1]
+
+
+def test_switched_off_before_readers_know(start, origin, users, tmp_path):
+    """Their Authorization for utfeed goes to the origin then: the reload says so, and only where it is sent at all."""
+    ask, routes, urls = f"client-auth = {users}\n", f"[route /]\norigin = {origin.url}\nauthorization = ", "forward-credentials = on\n"
+    conf = tmp_path / "utfeed.conf"
+    conf.write_text(f"{ask}{routes}on\n")
+    proxy = start(None, "-c", str(conf))
+    for text, told in ((f"{routes}on\n", 1), (f"{ask}{routes}off\n", 1), (f"{routes}off\n", 1), (f"{ask}{routes}on\n", 1), (f"{routes}on\n", 2),
+                       (f"{ask}{urls}", 2), (urls, 3)):
+        conf.write_text(text)
+        proxy.reload()
+        assert proxy.err.text().count("client-auth is off now") == told
+
+
+REFERERS = ["http://alice:open%20sesame@{host}/x", "http://{host}//alice:open%20sesame@/x", "http://{host}/alice:open%20sesame@",
+            "http://{host}/alice:open%20sesame@?x", "http://{host}/x/alice%253Aopen%2520sesame%2540/", "http://{host}/?url=http://alice:open%20sesame@h/",
+            "//alice:open%20sesame@{host}/x", "/alice:open%20sesame@/x", "http://{host}/alice:open%20sesame@http://h.test/feed"]
+
+
+def test_no_referer_tells_it(start, origin, users, tmp_path):
+    """Also not after a reload without client-auth, nor on a route that sends all fields, nor with a POST; others go on."""
+    origin.serve(lambda request: FEED)
+    routes = f"[route /]\norigin = {origin.url}\nrequest-fields = *\n"
+    conf = tmp_path / "utfeed.conf"
+    conf.write_text(f"client-auth = {users}\n{routes}")
+    proxy = start(None, "-c", str(conf), "--log-format", "combined")
+    for _ in range(2):
+        for method in ("GET", "POST"):
+            for referer in REFERERS:
+                field = "Referer: " + referer.format(host=f"127.0.0.1:{proxy.port}")
+                assert proxy.client().ask("/feed", own(), field, method=method).response(method="GET").status == 200
+                assert "referer" not in origin.requests[-1].names()
+            for referer in ("http://h.test/@user/x:y", "http://h.test/a:b@c", "http://h.test/https://h.test/feed?mail=a@b.test"):
+                assert proxy.client().ask("/feed", own(), "Referer: " + referer, method=method).response(method="GET").status == 200
+                assert origin.requests[-1]["Referer"] == referer
+        conf.write_text(routes)
+        proxy.reload()
+    assert_unseen(proxy.out.text(), proxy.err.text())
+
+
+TOKENS_ELSEWHERE = ["/news" + ALICE + "/feed", "/." + ALICE + "/feed", "/x/.." + ALICE + "/feed", ALICE + "%2Ffeed", ALICE + ";x/feed",
+                    "/alice%253Aopen%2520sesame%2540/feed", "/alice:open%20sesame%2540/feed", "//alice:open%20sesame@/feed", ALICE,
+                    "/{url}" + ALICE + "/feed", "/news/http://alice:open%20sesame@h.test/feed", ALICE + "{url}/feed", "/?url={url}" + ALICE + "/feed"]
+
+
+@pytest.mark.parametrize("log", ["text", "json", "combined"])
+def test_a_token_where_it_is_none_is_not_logged(guarded, origin, log):
+    """It is a part of the path then, for the origin to see and for no log."""
+    origin.serve(lambda request: FEED)
+    proxy = guarded(origin, "--log-format", log, "--log-level", "debug")
+    for target in TOKENS_ELSEWHERE:
+        for fields in ((), (own(),)):
+            proxy.get(target.format(url=origin.url), *fields)
+    lines = proxy.access_lines(2 * len(TOKENS_ELSEWHERE))
+    assert sum(b"***@" in line for line in lines) == len(lines)
+    proxy.stop()
+    assert_unseen(proxy.err.text(), proxy.out.text())
 
 
 def test_forward_credentials(guarded, origin):

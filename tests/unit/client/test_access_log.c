@@ -100,9 +100,12 @@ static void masked(void)
 		{ "client-auth: of another utfeed", "/https://h/a:b@/https://h/f", "/https://h/***@/https://h/f" },
 		{ "client-auth: in a query", "/?url=https://h/a:b@/f", "/?url=https://h/***@/f" },
 		{ "client-auth: in a query, escaped", "/?url=https%3A%2F%2Fh%2Fa%3Ab%40%2Ff", "/?***@%2Ff" },
+		{ "client-auth: no slash behind it", "/a:b@https://h/f", "/***@https://h/f" },
+		{ "client-auth: no slash behind it, escaped", "/a:b@https%3A%2F%2Fh%2Ff", "/***@https%3A%2F%2Fh%2Ff" },
 		{ "two of them", "/x/a:b@/y/c:d@/f", "/x/***@/y/***@/f" },
 		{ "a password behind a route's path", "/news/https://u:p@h/f", "/news/https://***@h/f" },
 		{ "a password in a query", "/f?next=https://u:p@h/", "/f?next=https://***@h/" },
+		{ "a name before a scheme", "a@http://h/f", "***@http://h/f" },
 		{ "a URL escaped twice", "/http%253A%252F%252Fu%253Ap%2540h%252Fa", "/http%253A%252F%252F***@h%252Fa" },
 		{ "@ in a path, and a colon behind it", "/https://h/@u:v/f", "/https://h/@u:v/f" },
 		{ "@ in a path behind a colon", "/https://h/npm:x@3.2.1/f", "/https://h/npm:x@3.2.1/f" },
@@ -125,6 +128,21 @@ static void masked(void)
 				cases[i].rule);
 		}
 	}
+}
+
+/* A segment of many authorities is looked at once, not once for each of them: this ends. */
+static void masked_long(void)
+{
+	static const char part[] = "x:%2Fx%2F";
+	size_t len = (1 << 20) / (sizeof part - 1) * (sizeof part - 1);
+	char *target = malloc(len + 2);
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(target);
+	for (size_t at = 0; at < len; at += sizeof part - 1)
+		memcpy(target + at, part, sizeof part - 1);
+	memcpy(target + len, "@y", 2);
+	CU_ASSERT_FALSE(url_has_userinfo(target, len + 2));
+	free(target);
 }
 
 #define LINE(rest) "2026-11-21T03:04:05.006Z 127.0.0.1 " rest
@@ -385,4 +403,4 @@ static void route_counters(void)
 	free(text);
 }
 
-UNIT_SUITE(access, { "trust 20: masked", masked }, { "escaped", escaped }, { "lines", lines }, { "tunnel", tunnel_line }, { "json", as_json }, { "combined", as_combined }, { "longest", longest }, { "failures", failures }, { "counters", counters }, { "route counters", route_counters })
+UNIT_SUITE(access, { "trust 20: masked", masked }, { "trust 20: masked, long", masked_long }, { "escaped", escaped }, { "lines", lines }, { "tunnel", tunnel_line }, { "json", as_json }, { "combined", as_combined }, { "longest", longest }, { "failures", failures }, { "counters", counters }, { "route counters", route_counters })

@@ -13,7 +13,9 @@
 #define DIGEST "abcdefgh$Xh.7.kL3HzhnviFlsn40n4gUrDaYioIIiDlHiWZorP18.1JsnixO1BkqKbso/o60j4iwJz6yRdVGlrUTIYtXT/"
 #define KIND "f:1: the hash of 'a' is not of a kind that utfeed takes; write bcrypt (htpasswd -B), yescrypt or SHA-512 (mkpasswd), or Argon2id"
 #define FORM "is not NAME:HASH; htpasswd -nB NAME writes such a line"
-#define LONG "the hash of 'a' takes too long; write one with a cost of at most 15 for bcrypt, or at most 5000000 rounds for SHA-512"
+#define LONG "the hash of 'a' takes too long; write one with a cost of at most 15 for bcrypt or 9 for yescrypt, 5000000 rounds for SHA-512, or 256 MiB, 4 passes and 16 threads for Argon2id"
+#define ARGON2_END "$YWJjZGVmZ2g$yrOQ2vkb1dt3XGGoF+q8LTqv0kmoOvub4JZXCDerOGg\n"
+#define YESCRYPT_END "$abcdefgh$qzwqVcEWE0mPi.yJeqj8t1Kot7pInV7Cuz1vrjXf0r.\n"
 
 static struct conf *parse(const char *text, size_t len)
 {
@@ -32,10 +34,22 @@ static void files(void)
 		{ "bcrypt as PHP and htpasswd call it", "a:$2y$04$" SALTED, 1, NULL },
 		{ "bcrypt as it was called at first", "a:$2a$05$CCCCCCCCCCCCCCCCCCCCC.E5YPO9kmyuRGyh0XouQYb4YMJKvyOeW", 1, NULL },
 		{ "yescrypt", "a:" YESCRYPT "\n", 1, NULL },
+		{ "yescrypt, as mkpasswd makes it", "a:$y$j9T" YESCRYPT_END, 1, NULL },
+		{ "yescrypt of cost 9", "a:$y$jDT" YESCRYPT_END, 1, NULL },
+		{ "yescrypt of cost 10", "a:$y$jET" YESCRYPT_END, 1, "f:1: " LONG },
+		{ "yescrypt with larger blocks", "a:$y$jDU" YESCRYPT_END, 1, "f:1: " LONG },
+		{ "yescrypt with other parameters", "a:$y$jD./" YESCRYPT_END, 1, "f:1: " LONG },
+		{ "yescrypt, another flavour", "a:$y$.9T" YESCRYPT_END, 1, "f:1: " LONG },
 		{ "SHA-512", "a:$6$" DIGEST "\n", 1, NULL },
 		{ "SHA-512 with rounds", "a:$6$rounds=1000$" DIGEST "\n", 1, NULL },
 #ifdef HAVE_ARGON2
-		{ "Argon2id", "a:$argon2id$v=19$m=64,t=1,p=1$YWJjZGVmZ2g$yrOQ2vkb1dt3XGGoF+q8LTqv0kmoOvub4JZXCDerOGg\n", 1, NULL },
+		{ "Argon2id", "a:$argon2id$v=19$m=64,t=1,p=1" ARGON2_END, 1, NULL },
+		{ "Argon2id, RFC 9106 section 4", "a:$argon2id$v=19$m=65536,t=3,p=4" ARGON2_END, 1, NULL },
+		{ "Argon2id, as much as there may be", "a:$argon2id$v=19$m=262144,t=4,p=16" ARGON2_END, 1, NULL },
+		{ "Argon2id: memory", "a:$argon2id$v=19$m=262145,t=1,p=1" ARGON2_END, 1, "f:1: " LONG },
+		{ "Argon2id: passes", "a:$argon2id$v=19$m=65536,t=17,p=1" ARGON2_END, 1, "f:1: " LONG },
+		{ "Argon2id: threads", "a:$argon2id$v=19$m=262144,t=1,p=17" ARGON2_END, 1, "f:1: " LONG },
+		{ "Argon2id: what is no number", "a:$argon2id$v=19$m=99999999999,t=1,p=1" ARGON2_END, 1, "f:1: " LONG },
 #endif
 		{ "several; blank lines and # say nothing", "# us\n\na:" BCRYPT "\n  \nb:" YESCRYPT "\n", 2, NULL },
 		{ "line ends of Windows", "a:" BCRYPT "\r\nb:" BCRYPT "\r\n", 2, NULL },
