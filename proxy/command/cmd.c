@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -104,6 +105,17 @@ int cmd_gateway(struct normalise_options *options, char *url, const char *usage)
 		return cmd_usage(usage, "--gateway", error.text);
 	options->gateway = url;
 	return CMD_OK;
+}
+
+void cmd_tell(FILE *out, const char *told, const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	vfprintf(out, fmt, args);
+	va_end(args);
+	visible_text(out, told, true, "");
+	putc('\n', out);
 }
 
 int cmd_flush(void)

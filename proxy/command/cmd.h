@@ -4,6 +4,7 @@
 #define UTFEED_PROXY_COMMAND_CMD_H
 
 #include <stdbool.h>
+#include <stdio.h>
 #include <sys/types.h>
 
 #include "core/normalise/normalise.h"
@@ -41,6 +42,8 @@ void cmd_content_language(struct normalise_options *, const char *tag);
 void cmd_base(struct normalise_options *, const char *url);
 /* --gateway, through which URLs of the body lead; the text is changed in place. CMD_USAGE: it is not one. */
 int cmd_gateway(struct normalise_options *, char *url, const char *usage) __attribute__((warn_unused_result));
+/* Writes a line that ends with what another process told. That may be anything, and a terminal obeys none of it. */
+void cmd_tell(FILE *, const char *told, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 /* Writes out what standard output holds. CMD_USAGE: that failed (told). */
 int cmd_flush(void) __attribute__((warn_unused_result));
 /* Tells that memory ran out; returns CMD_USAGE. */

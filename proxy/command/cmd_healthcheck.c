@@ -45,10 +45,7 @@ static int health_tell(bool any, int status, const char *body)
 		puts("healthy");
 		return CMD_OK;
 	}
-	printf("unhealthy: %d: ", status);
-	for (; *body; body++)
-		if ((*body >= 0x20 && *body < 0x7f) || *body == '\n')
-			putchar(*body);
+	cmd_tell(stdout, body, "unhealthy: %d: ", status);
 	return CMD_BROKEN;
 }
 

@@ -37,7 +37,7 @@ static int reload_run(struct conf *conf, char *file, const char *running)
 	}
 	enum reload_result result = running_reload(conf, running, false, taken);
 	if (outcomes[result].said)
-		printf("utfeed: %s%s%s\n", outcomes[result].said, *taken ? ": " : "", taken);
+		cmd_tell(stdout, taken, "utfeed: %s%s", outcomes[result].said, *taken ? ": " : "");
 	return outcomes[result].status;
 }
 

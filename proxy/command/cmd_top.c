@@ -67,7 +67,7 @@ static int top_once(struct top_command *command)
 	if (body)
 		top_draw(stdout, &frame, body, &command->before);
 	else
-		fprintf(stderr, "utfeed: %s\n", command->why);
+		cmd_tell(stderr, command->why, "utfeed: ");
 	free(answer);
 	return body ? cmd_flush() : CMD_BROKEN;
 }

@@ -31,7 +31,7 @@ static int check_against(const struct conf *conf)
 	if (conf->file && !realpath(conf->file, own))
 		perror("utfeed");
 	if (strcmp(own, taken)) {
-		fprintf(stderr, "utfeed: --against: that utfeed reads %s\n", *taken ? taken : "no file");
+		cmd_tell(stderr, *taken ? taken : "no file", "utfeed: --against: that utfeed reads ");
 		return -1;
 	}
 	return result == RELOAD_TAKEN ? 0 : -1;

@@ -9,6 +9,7 @@
 
 #include "conf/conf.h"
 #include "proxy/command/admin_ask.h"
+#include "proxy/command/cmd.h"
 #include "proxy/server/takeover.h"
 
 /* The answer comes once every worker has the new configuration. */
@@ -16,7 +17,7 @@ enum { RUNNING_ANSWER_S = 60 };
 
 static int running_complain(const char *whom, const char *why)
 {
-	fprintf(stderr, "utfeed: %s: %s\n", whom, why);
+	cmd_tell(stderr, why, "utfeed: %s: ", whom);
 	return -1;
 }
 
@@ -100,7 +101,7 @@ static enum reload_result running_tell(char *lines, char *file)
 	snprintf(file, PATH_MAX, "%s", blank + 1);
 	while ((line = strsep(&lines, "\n")))
 		if (*line)
-			fprintf(stderr, "utfeed: %s\n", line);
+			cmd_tell(stderr, line, "utfeed: ");
 	return result;
 }
 

@@ -15,7 +15,7 @@ from pages import FRESH, Site, page, was_hit
 from peers import Client, TlsClient
 from proxy import BINARY
 from schema import faults, fits, load
-from wire import PATIENCE, TIMEOUT, Cut, message
+from wire import OBEYED, OBEYED_NOT, PATIENCE, TIMEOUT, Cut, message
 
 ADMIN = re.compile(r"admin listener on 127\.0\.0\.1:(\d+)")
 TABLE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "proxy", "base", "stats.def")
@@ -352,7 +352,7 @@ def healthcheck(*args, **variables):
     return done.returncode, done.stdout.decode()
 
 
-def test_healthcheck(idle, administered, dead_port):
+def test_healthcheck(idle, administered, another, dead_port):
     address = f"127.0.0.1:{idle.port}"
     assert healthcheck(f"http://{address}") == (0, "healthy\n")
     assert healthcheck(f"http://{address}/readyz") == (0, "healthy\n")
@@ -361,6 +361,9 @@ def test_healthcheck(idle, administered, dead_port):
     assert healthcheck(f"http://{address}/metrics")[0] == 1
     assert healthcheck(f"http://127.0.0.1:{dead_port}") == (1, "unhealthy: Connection refused\n")
     assert [healthcheck(url)[0] for url in ("https://127.0.0.1", "nonsense", "--loud")] == [2, 2, 2]
+    evil = another()
+    evil.serve(lambda request: (message("500 Oops", body=OBEYED), "close"))
+    assert healthcheck(evil.url) == (1, f"unhealthy: 500: {OBEYED_NOT}\n")
     admin = administered(None, "--drain-delay", "60s")
     admin.post("/api/drain")
     admin.proxy.says("told to come again elsewhere")

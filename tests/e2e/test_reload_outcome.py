@@ -11,7 +11,7 @@ from peers import Background
 from proxy import BINARY, REFUSED, RELOADED
 from test_admin import Admin
 from test_life import Manager, asking
-from wire import TIMEOUT
+from wire import OBEYED, OBEYED_NOT, TIMEOUT, message
 
 WAITS = "a changed value needs a restart"
 TAKEN, IN_PART, NO, UNASKED = 0, 3, 2, 1
@@ -214,6 +214,21 @@ def test_the_token_of_a_file_with_mistakes_is_known(served):
     write("nonsense\n")
     status, _, said = run("reload", *words[:2], UTFEED_ADMIN_LISTEN=words[2].removeprefix("http://"))
     assert status == NO and "not a line that utfeed knows" in said
+
+
+def test_an_answer_that_is_not_obeyed(another, tmp_path):
+    """What listens there may be anything, and no terminal does what it says."""
+    origin = another()
+    taken = message("200 OK", body=b"taken /etc/" + OBEYED + b"\nwarning: " + OBEYED)
+    answers = iter([message("500 Oops", body=OBEYED), message("200 OK", body=OBEYED), taken, taken])
+    origin.serve(lambda request: (next(answers), "close"))
+    assert run("reload", origin.url) == (UNASKED, "", f"utfeed: {origin.url}: the admin listener answers 500: {OBEYED_NOT}\n")
+    assert run("reload", origin.url) == (UNASKED, "", "utfeed: reload: the answer is not that of a reload\n")
+    assert run("reload", origin.url) == (TAKEN, f"utfeed: the configuration was read again: /etc/{OBEYED_NOT}\n",
+                                         f"utfeed: warning: {OBEYED_NOT}\n")
+    (tmp_path / "utfeed.conf").write_text("")
+    status, _, said = run("-c", str(tmp_path / "utfeed.conf"), "--check-config", "--against", origin.url)
+    assert status == 2 and said == f"utfeed: warning: {OBEYED_NOT}\nutfeed: --against: that utfeed reads /etc/{OBEYED_NOT}\n"
 
 
 def test_files_that_vanish_or_are_too_long(served, tmp_path):

@@ -15,7 +15,7 @@ import pytest
 from pages import FRESH, Site, page
 from proxy import BINARY
 from test_admin import KOI8, Admin, listed
-from wire import PATIENCE, TIMEOUT
+from wire import OBEYED, OBEYED_NOT, PATIENCE, TIMEOUT, message
 
 TOKEN = "a-token"
 ENTER, LEAVE = b"\x1b[?1049h", b"\x1b[?1049l"
@@ -143,6 +143,16 @@ WRONG = {
 def test_what_it_refuses(case):
     args, status, said = WRONG[case]
     assert said in run(*args, status=status)[1]
+
+
+@pytest.mark.parametrize("status", ["200 OK", "500 Oops"])
+def test_an_answer_that_is_not_obeyed(another, status):
+    """What listens there may be anything: a pipe is read by somebody's terminal, too."""
+    origin = another()
+    origin.serve(lambda request: (message(status, body=OBEYED + b"\nversion\t" + OBEYED), "close"))
+    out, said = run("--admin", origin.url, status=0 if status.startswith("200") else 1)
+    assert re.fullmatch("[ -~\n]*", out)
+    assert said == ("" if out else f"utfeed: the admin listener answers 500: {OBEYED_NOT}\n")
 
 
 def test_an_order_that_nobody_knows(admin):

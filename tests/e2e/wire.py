@@ -9,6 +9,9 @@ import socket
 
 TIMEOUT = float(os.environ.get("UTFEED_TEST_TIMEOUT", "30"))    # seconds; only a hang ever reaches it
 PATIENCE = 4 * TIMEOUT      # of whole programs, and of many exchanges together
+# What a terminal would obey or could not show, among text that it shows; and what utfeed writes for it
+OBEYED = b"\x1b]0;evil\x07 \x9b2J \xc2\x9b2J \xe2\x80\xae \xff caf\xc3\xa9"
+OBEYED_NOT = "\\u{1b}]0;evil\\u{7} \\x9b2J \\u{9b}2J \\u{202e} \\xff café"
 
 TOKEN = rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
 REQUEST_LINE = re.compile(rb"(" + TOKEN + rb") ([\x21-\x7e]+) (HTTP/1\.[01])\Z")
