@@ -29,7 +29,7 @@ static const struct {
 	[LOOKUP_PARTS] = { lookup_step_parts, TO(COLLAPSE) | TO(DONE) },
 	[LOOKUP_DECIDE] = { lookup_step_decide, TO(FIND) | TO(COLLAPSE) | TO(DONE) },
 	[LOOKUP_COLLAPSE] = { lookup_step_collapse, TO(DECIDE) | TO(FILL) | TO(DONE) },
-	[LOOKUP_FILL] = { lookup_step_fill, TO(DONE) },
+	[LOOKUP_FILL] = { lookup_step_fill, TO(COLLAPSE) | TO(DONE) },
 	[LOOKUP_DONE] = { NULL, TO(FIND) | TO(COLLAPSE) },
 };
 

@@ -91,12 +91,17 @@ static void lookup_watch(struct answer *a)
 static bool lookup_finds_again(struct answer *a)
 {
 	struct lookup *lookup = &a->lookup;
+	unsigned ends = cache_in_flight_ends(a->ctx->cache);
 
-	if (lookup->company != COMPANY_ANY || lookup->ends == cache_in_flight_ends(a->ctx->cache))
+	if (lookup->company != COMPANY_ANY || lookup->ends == ends)
 		return false;
+	lookup->ends = ends;
+	lookup->found = cache_peek(a->ctx->cache, lookup->key, lookup->key_len);
+	if (!lookup->found || lookup->found == lookup->entry) {
+		entry_unref(&lookup->found);
+		return false;
+	}
 	lookup->company = COMPANY_FETCHES;
-	if (!(lookup->found = cache_peek(a->ctx->cache, lookup->key, lookup->key_len)))
-		return false;
 	entry_unref(&lookup->entry);
 	return true;
 }
@@ -143,10 +148,9 @@ static bool lookup_has_credentials(const struct answer *a)
 }
 
 /* Starts a fetch that fills the cache for the request. Other requests may join it unless it is alone. The origin gets
- * the lines in sent; any origin may see the first `open` bytes of them. Returns its object; *collapsed: it is the
- * object of another request's fetch. */
+ * the lines in sent; any origin may see the first `open` bytes of them. Returns as fill_start() does. */
 static struct object *lookup_fetch(struct answer *a, const struct request *request, struct slice sent, size_t open,
-    struct entry *entry, bool alone, bool *collapsed)
+    struct entry *entry, bool alone, enum in_flight *way)
 {
 	const struct conf *conf = a->ctx->conf;
 	const struct lookup *lookup = &a->lookup;
@@ -170,6 +174,7 @@ static struct object *lookup_fetch(struct answer *a, const struct request *reque
 		.transit_bytes = conf->transit_bytes,
 		.moves = lookup_moves(a),
 		.alone = alone,
+		.ends = lookup->company == COMPANY_ANY ? &lookup->ends : NULL,
 		.credentials = lookup_has_credentials(a),
 	};
 	struct fetch_request r;
@@ -177,7 +182,7 @@ static struct object *lookup_fetch(struct answer *a, const struct request *reque
 	if (!sent.at || fetch_plan(a->ctx, request, &a->target, lookup->policy, NULL, lookup->ranged,
 	        (struct slice){ sent.at, open }, &r))
 		return NULL;
-	return fill_start(&p, &r, collapsed);
+	return fill_start(&p, &r, way);
 }
 
 /* Whether the fetch is to have no fields of this client's. Credentials of its own need what it says beside them. */
@@ -205,7 +210,7 @@ static int lookup_make_plain(struct answer *a, struct http_msg *m)
 
 /* Starts a fetch of the request in m, as lookup_fetch() does. */
 static struct object *lookup_fetch_as(struct answer *a, const struct http_msg *m, const struct cache_control *says,
-    struct entry *e, bool alone, bool *collapsed)
+    struct entry *e, bool alone, enum in_flight *way)
 {
 	struct request anybody = *a->request;
 	struct text sent = { 0 };
@@ -215,7 +220,7 @@ static struct object *lookup_fetch_as(struct answer *a, const struct http_msg *m
 	anybody.says = *says;
 	size_t open = request_head_sent(&sent, m, &a->target);
 	if (!sent.failed)
-		o = lookup_fetch(a, &anybody, (struct slice){ sent.bytes, sent.len }, open, e, alone, collapsed);
+		o = lookup_fetch(a, &anybody, (struct slice){ sent.bytes, sent.len }, open, e, alone, way);
 	text_free(&sent);
 	return o;
 }
@@ -224,17 +229,22 @@ enum lookup_step lookup_step_fill(struct answer *a)
 {
 	struct lookup *lookup = &a->lookup;
 	struct slice sent = lookup_sent(a);
-	bool collapsed = false, alone = lookup->company == COMPANY_NONE;
+	bool alone = lookup->company == COMPANY_NONE;
+	enum in_flight way = IN_FLIGHT_BEGUN;
 	struct http_msg m;
 
 	if ((lookup->plain = lookup_asks_plainly(a) && !lookup_make_plain(a, &m))) {
-		a->object = lookup_fetch_as(a, &m, &a->request->says, lookup->entry, alone, &collapsed);
+		a->object = lookup_fetch_as(a, &m, &a->request->says, lookup->entry, alone, &way);
 		http_msg_free(&m);
 	} else
-		a->object = lookup_fetch(a, a->request, sent, lookup->sent_open, lookup->entry, alone, &collapsed);
-	a->source = collapsed ? SOURCE_COLLAPSED : SOURCE_FILL;
-	a->status.collapsed = collapsed;
-	a->asks |= !collapsed;
+		a->object = lookup_fetch(a, a->request, sent, lookup->sent_open, lookup->entry, alone, &way);
+	if (way == IN_FLIGHT_ENDED) {
+		lookup->plain = false;
+		return LOOKUP_COLLAPSE;
+	}
+	a->status.collapsed = way == IN_FLIGHT_JOINED;
+	a->source = a->status.collapsed ? SOURCE_COLLAPSED : SOURCE_FILL;
+	a->asks |= !a->status.collapsed;
 	lookup_watch(a);
 	return LOOKUP_DONE;
 }
@@ -243,23 +253,40 @@ enum lookup_step lookup_step_fill(struct answer *a)
 
 /* The fetch leaves out what the request says to caches, which is meant for this client's own answer alone. It is in
  * flight for all to see, whoever asks, so that one is made at a time. */
-void lookup_refresh(struct answer *a, struct entry *e)
+static enum in_flight lookup_refresh_once(struct answer *a, struct entry *e)
 {
 	const struct cache_control nothing = { 0 };
+	enum in_flight way = IN_FLIGHT_BEGUN;
 	struct failure f;
 	struct http_msg m;
-	bool collapsed;
 
-	a->lookup.busy = cache_key(a->ctx->cache, a->lookup.key, a->lookup.key_len);
 	struct object *o = cache_in_flight_join(a->ctx->cache, &a->lookup.busy);
 	if (!o && lookup_waits_for(a, &f) == BACKOFF_GO &&
 	    !(lookup_asks_plainly(a) ? lookup_make_plain(a, &m) : request_head_for_anybody(&m, a->request->msg))) {
-		o = lookup_fetch_as(a, &m, &nothing, e, false, &collapsed);
-		a->asks |= o && !collapsed;
-		stats_add(loop_stats(a->ctx->loop), STAT_CACHE_REFRESHES, o && !collapsed);
+		o = lookup_fetch_as(a, &m, &nothing, e, false, &way);
+		a->asks |= o && way == IN_FLIGHT_BEGUN;
+		stats_add(loop_stats(a->ctx->loop), STAT_CACHE_REFRESHES, o && way == IN_FLIGHT_BEGUN);
 		http_msg_free(&m);
 	}
 	object_unref(&o);
+	return way;
+}
+
+/* Whether memory has nothing newer than the entry. */
+static bool lookup_is_newest(struct answer *a, const struct entry *e)
+{
+	a->lookup.ends = cache_in_flight_ends(a->ctx->cache);
+	struct entry *there = cache_peek(a->ctx->cache, a->lookup.key, a->lookup.key_len);
+	bool newest = !there || there == e;
+	entry_unref(&there);
+	return newest;
+}
+
+void lookup_refresh(struct answer *a, struct entry *e)
+{
+	a->lookup.busy = cache_key(a->ctx->cache, a->lookup.key, a->lookup.key_len);
+	while (lookup_refresh_once(a, e) == IN_FLIGHT_ENDED && lookup_is_newest(a, e))
+		;
 }
 
 void lookup_refresh_ahead(struct answer *a, struct entry *e, int64_t now)

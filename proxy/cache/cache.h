@@ -93,14 +93,20 @@ struct cache_key cache_key(const struct cache *, const char *at, size_t len);
  * the objects whose URL it names. */
 /* One reference to the object that is being made for the key; NULL: there is none. */
 struct object *cache_in_flight_join(struct cache *, const struct cache_key *);
-/* Registers the caller's object and returns NULL. If another request was first, returns one reference to that request's
- * object instead. An object that nobody shall join is not registered. */
-struct object *cache_in_flight_begin(struct cache *, const struct cache_key *, struct object *);
+enum in_flight {
+	IN_FLIGHT_BEGUN,               /* the caller's object is registered */
+	IN_FLIGHT_JOINED,              /* another request was first */
+	IN_FLIGHT_ENDED                /* the number of ends is another by now, and nobody is in flight */
+};
+/* Registers the caller's object, or gives one reference to that of another request, *theirs. ends: the number that must
+ * still be the number of ends; NULL: it does not matter. An object that nobody shall join is not registered. */
+enum in_flight cache_in_flight_begin(struct cache *, const struct cache_key *, struct object *, const unsigned *ends,
+    struct object **theirs);
 /* Takes the object out once it cannot be joined any more. */
 void cache_in_flight_end(struct cache *, const struct cache_key *, struct object *);
-/* How many objects cache_in_flight_end() has taken out. A request that found its key neither in memory nor, after that,
- * in flight asks memory again only if this number has changed in between: the response may have been stored and taken
- * out. */
+/* The number of ends: how many objects cache_in_flight_end() has taken out. A request reads it before it asks memory.
+ * If its key is neither there nor, after that, in flight, it asks memory again only if the number has changed. The
+ * response may then have been stored and taken out. */
 unsigned cache_in_flight_ends(struct cache *);
 
 /* Hit for miss: each response for this key belongs to one client, so that requests for it need not wait for each other

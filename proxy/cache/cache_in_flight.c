@@ -54,26 +54,33 @@ struct object *cache_in_flight_join(struct cache *cache, const struct cache_key 
 	return o;
 }
 
-/* If memory for the note runs out, the caller's response is made all the same, but nobody can join it. */
-struct object *cache_in_flight_begin(struct cache *cache, const struct cache_key *key, struct object *o)
+/* Objects are taken out under the lock, so that none is between the look at the number of ends and the note. */
+enum in_flight cache_in_flight_begin(struct cache *cache, const struct cache_key *key, struct object *o,
+    const unsigned *ends, struct object **theirs)
 {
 	struct busy *busy = malloc(sizeof *busy + key->len);
+	enum in_flight way = IN_FLIGHT_BEGUN;
 
 	if (!busy)
-		return NULL;
+		return way;
 	object_share(o);
 	busy->object = o;
 	busy->len = key->len;
 	memcpy(busy->key, key->at, key->len);
 	pthread_mutex_lock(&cache->lock);
 	struct busy *first = cache_find(cache, key, NULL);
-	struct object *theirs = first ? object_ref(first->object) : NULL;
-	if (!theirs)
+	if (first) {
+		*theirs = object_ref(first->object);
+		way = IN_FLIGHT_JOINED;
+	} else if (ends && *ends != atomic_load(&cache->ends)) {
+		way = IN_FLIGHT_ENDED;
+	} else {
 		LIST_INSERT_HEAD(&cache->busy[key->hash % CACHE_BUCKETS], busy, link);
+	}
 	pthread_mutex_unlock(&cache->lock);
-	if (theirs)
+	if (way != IN_FLIGHT_BEGUN)
 		free(busy);
-	return theirs;
+	return way;
 }
 
 void cache_in_flight_end(struct cache *cache, const struct cache_key *key, struct object *o)

@@ -416,7 +416,7 @@ static struct fill *fill_new(const struct fill_params *params)
 		return NULL;
 	assert(params->key_len <= params->busy.len && !memcmp(params->busy.at, params->key, params->key_len));
 	*fill = (struct fill){ .params = *params, .key = fill->text, .sent = fill->text + params->busy.len,
-		.sent_len = params->sent.len, .left = true, .request = *params->request };
+		.sent_len = params->sent.len, .left = params->alone, .request = *params->request };
 	memcpy(fill->text, params->busy.at, params->busy.len);
 	memcpy(fill->text + params->busy.len, params->sent.at, params->sent.len);
 	fill->params.entry = params->entry ? entry_ref(params->entry) : NULL;
@@ -430,7 +430,7 @@ static struct fill *fill_new(const struct fill_params *params)
 	return fill;
 }
 
-struct object *fill_start(const struct fill_params *params, struct fetch_request *asked, bool *collapsed)
+struct object *fill_start(const struct fill_params *params, struct fetch_request *asked, enum in_flight *way)
 {
 	static const struct failure no_memory = { .error = FAILURE_PROXY_INTERNAL_ERROR };
 	struct object *theirs = NULL, *o = object_new_beside(params->transit_bytes, sizeof(struct filled));
@@ -438,6 +438,7 @@ struct object *fill_start(const struct fill_params *params, struct fetch_request
 	struct fetch_hooks hooks = { fill_on_known, fill_on_hop, fill_on_head, fill_on_grew, fill_on_failed,
 		fill_on_done, fill_on_end, fill };
 
+	*way = IN_FLIGHT_BEGUN;
 	if (!o || !fill)
 		goto fail;
 	fill->object = o;
@@ -454,10 +455,8 @@ struct object *fill_start(const struct fill_params *params, struct fetch_request
 		goto fail;
 	asked->hooks = &hooks;
 	if (!params->alone)
-		theirs = cache_in_flight_begin(params->cache, &fill->busy, o);
-	*collapsed = theirs;
-	fill->left = theirs || params->alone;
-	if (theirs)
+		*way = cache_in_flight_begin(params->cache, &fill->busy, o, params->ends, &theirs);
+	if (*way != IN_FLIGHT_BEGUN)
 		goto fail;
 	if (fetch_start(params->fetches, asked, o)) {
 		fill_leave(fill);

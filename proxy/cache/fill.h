@@ -42,6 +42,7 @@ struct fill_params {
 	size_t transit_bytes;
 	struct fill_moves_params moves;
 	bool alone;                    /* joins no other request's fetch, and is joined by none */
+	const unsigned *ends;          /* as for cache_in_flight_begin(), where the fetch is not alone */
 };
 
 /* What a fill tells the answers that read its object; it lies behind the object. All but asked_ms and expires is set
@@ -65,9 +66,9 @@ static inline const struct filled *filled_of(const struct object *o)
 	return (const struct filled *)object_beside(o);
 }
 
-/* Starts the fetch, or sets *collapsed if another request was first. Returns the object to read (one reference); NULL:
- * out of memory. The fill takes or frees what r owns. It sets r->hooks, and r->conditional to validators of
- * params.entry. */
-struct object *fill_start(const struct fill_params *, struct fetch_request *asked, bool *collapsed);
+/* Starts the fetch. Returns the object to read (one reference), which is that of another request if *way is
+ * IN_FLIGHT_JOINED. NULL: *way is IN_FLIGHT_ENDED, or out of memory. The fill takes or frees what asked owns. It sets
+ * asked->hooks, and asked->conditional to validators of params.entry. */
+struct object *fill_start(const struct fill_params *, struct fetch_request *asked, enum in_flight *way);
 
 #endif

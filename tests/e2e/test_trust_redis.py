@@ -1,5 +1,4 @@
 """Trust, of stores: records that lie, heads that grow, what a store refuses, loses or hears too late."""
-import re
 import itertools
 import time
 
@@ -267,14 +266,15 @@ def test_trust_17_owed_at_exit_is_told(start, origin, versions, fake):
     proxy = reaching(fake, start(origin, *behind(fake)))
     proxy.get("/a")
     fake.has("/a")
+    # Replies come in order: utfeed has read that of the entry, which it would owe as well otherwise
+    assert proxy.get("/nothing", "Cache-Control: only-if-cached").status == 504
     fake.stop()
     proxy.says("trying again")
     assert purge(proxy).status == purge(proxy, "/b/", "prefix").status == 202
     anew(proxy, "/c")
     proxy.stop()
     told = proxy.err.text()
-    # a fourth where the server went before its reply to the first entry was read: whether that is stored is not known then
-    assert re.search(r"\b[34] removals could not be made", told)
+    assert "3 removals could not be made" in told
     assert all(f"not removed: {origin.url}{path}\n" in told for path in ("/a", "/b/*", "/c"))
 
 

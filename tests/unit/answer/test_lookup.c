@@ -26,7 +26,7 @@
 #define PRIMARY URL "\n0000000000000007"
 enum { SETTINGS_HASH = 7, LIFETIME = 60, WINDOW = 1000, FIELDS = 32, HEAD_MAX = 512 };
 
-struct object *__wrap_fill_start(const struct fill_params *, struct fetch_request *, bool *collapsed);
+struct object *__wrap_fill_start(const struct fill_params *, struct fetch_request *, enum in_flight *way);
 int __wrap_fetch_plan(const struct request_context *, const struct request *, const struct target *, enum policy, struct object *, bool,
     struct slice, struct fetch_request *);
 
@@ -35,12 +35,33 @@ static struct {
 	unsigned fills, validating, alone;
 	char busy[256];
 	struct store_wait *wait;
+	void (*meanwhile)(void);       /* what another worker does before the first fill begins */
 } seen;
 
-struct object *__wrap_fill_start(const struct fill_params *p, struct fetch_request *r, bool *collapsed)
+/* Begins as fill_start() does. False: the caller has to ask memory again. */
+static bool fill_begins(const struct fill_params *p)
+{
+	struct object *o = object_new(0), *theirs = NULL;
+	void (*meanwhile)(void) = seen.meanwhile;
+
+	seen.meanwhile = NULL;
+	if (meanwhile)
+		meanwhile();
+	enum in_flight way = cache_in_flight_begin(p->cache, &p->busy, o, p->ends, &theirs);
+	CU_ASSERT(!theirs && way != IN_FLIGHT_JOINED);
+	if (way == IN_FLIGHT_BEGUN)
+		cache_in_flight_end(p->cache, &p->busy, o);
+	object_unref(&o);
+	return way == IN_FLIGHT_BEGUN;
+}
+
+struct object *__wrap_fill_start(const struct fill_params *p, struct fetch_request *r, enum in_flight *way)
 {
 	(void)r;
-	*collapsed = false;
+	*way = IN_FLIGHT_ENDED;
+	if (!p->alone && !fill_begins(p))
+		return NULL;
+	*way = IN_FLIGHT_BEGUN;
 	seen.fills++;
 	seen.validating += p->entry != NULL;
 	seen.alone += p->alone;
@@ -280,6 +301,74 @@ static void decisions(void)
 	}
 }
 
+/* ---- another worker's fetch begins and ends between the look at memory and the fetch ---- */
+
+static void another_ends(const char *url)
+{
+	struct cache_key key = cache_key(world.ctx.cache, url, strlen(url));
+	struct object *o = object_new(0), *theirs = NULL;
+
+	CU_ASSERT_EQUAL(cache_in_flight_begin(world.ctx.cache, &key, o, NULL, &theirs), IN_FLIGHT_BEGUN);
+	cache_in_flight_end(world.ctx.cache, &key, o);
+	object_unref(&o);
+}
+
+static void another_stores(void)
+{
+	static const struct freshness plain = { 0 };
+
+	put(aged(PRIMARY, 0, &plain));
+	another_ends(PRIMARY);
+}
+
+static void another_fails(void)
+{
+	another_ends(PRIMARY);
+}
+
+static void another_stores_what_is_stale(void)
+{
+	static const struct freshness plain = { 0 };
+
+	put(aged(PRIMARY, LIFETIME + 1, &plain));
+	another_ends(PRIMARY);
+}
+
+static void overtaken(void)
+{
+	static const struct {
+		const char *rule;
+		enum stored stored;
+		uint32_t swr;
+		void (*meanwhile)(void);
+		enum answer_source source;
+		unsigned fills;
+	} cases[] = {
+		{ "what it stored answers", NOTHING, 0, another_stores, SOURCE_STORED, 0 },
+		{ "also where a stale one is stored", WHOLE, 0, another_stores, SOURCE_STORED, 0 },
+		{ "it stored nothing", NOTHING, 0, another_fails, SOURCE_FILL, 1 },
+		{ "it left the stale one as it was", WHOLE, 0, another_fails, SOURCE_FILL, 1 },
+		{ "what it stored is stale, too", NOTHING, 0, another_stores_what_is_stale, SOURCE_FILL, 1 },
+		{ "RFC 5861 3: it has refreshed what is stale", WHOLE, WINDOW, another_stores, SOURCE_STORED, 0 },
+		{ "RFC 5861 3: it has not", WHOLE, WINDOW, another_fails, SOURCE_STORED, 1 },
+	};
+
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		const struct freshness f = { .swr_s = cases[i].swr };
+		struct asked a;
+
+		world_open(false);
+		store(cases[i].stored, LIFETIME + 10, &f);
+		seen.meanwhile = cases[i].meanwhile;
+		ask(&a, "");
+		UNIT_ROW(!seen.meanwhile && a.answer.state == ANSWER_READY && a.answer.object, "%s: state %d", cases[i].rule, (int)a.answer.state);
+		UNIT_ROW(a.answer.source == cases[i].source && seen.fills == cases[i].fills, "%s: source %d, %u fills", cases[i].rule,
+			(int)a.answer.source, seen.fills);
+		leave(&a);
+		world_close();
+	}
+}
+
 /* ---- a second store ---- */
 
 static void waiting(void)
@@ -360,4 +449,4 @@ static void company(void)
 	world_close();
 }
 
-UNIT_SUITE(lookup, { "decisions", decisions }, { "waiting", waiting }, { "leaving", leaving }, { "company", company })
+UNIT_SUITE(lookup, { "overtaken", overtaken }, { "decisions", decisions }, { "waiting", waiting }, { "leaving", leaving }, { "company", company })

@@ -90,7 +90,7 @@ static struct client *client_of(const struct far *f)
 
 /* ---- answers ---- */
 
-struct object *__wrap_fill_start(const struct fill_params *, struct fetch_request *, bool *collapsed);
+struct object *__wrap_fill_start(const struct fill_params *, struct fetch_request *, enum in_flight *way);
 int __wrap_fetch_start(struct fetch_pool *, const struct fetch_request *, struct object *);
 
 static void on_room(struct object_writer *w)
@@ -120,10 +120,10 @@ static struct object *make(struct object *o, struct object *body)
 	return o;
 }
 
-struct object *__wrap_fill_start(const struct fill_params *p, struct fetch_request *r, bool *collapsed)
+struct object *__wrap_fill_start(const struct fill_params *p, struct fetch_request *r, enum in_flight *way)
 {
 	fetch_request_free(r);
-	*collapsed = false;
+	*way = IN_FLIGHT_BEGUN;
 	return world.refuses ? NULL : make(object_new(p->transit_bytes), NULL);
 }
 
