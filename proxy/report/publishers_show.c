@@ -119,18 +119,26 @@ void publishers_show_table(FILE *out, const struct publishers *publishers, enum 
 
 /* ---- CSV (RFC 4180) ---- */
 
-/* A text as a cell. An apostrophe keeps spreadsheets from taking a text for a formula. */
+/* Whether a cell of that text is a formula to some spreadsheet, which may leave out blanks before it. */
+static bool csv_is_formula(const char *text)
+{
+	text += strspn(text, " ");
+	return *text && strchr("=+-@\t\r\n|%", *text);
+}
+
+/* A text as a cell. An apostrophe keeps spreadsheets from taking a text for a formula. In some languages a semicolon
+ * ends a cell, also between quotes that do not begin one. */
 static void csv_text(FILE *out, const char *text)
 {
 	putc('"', out);
-	if (*text && strchr("=+-@\t\r|%", *text))
+	if (csv_is_formula(text))
 		putc('\'', out);
 	for (; *text; text++) {
 		unsigned char c = (unsigned char)*text;
 
 		if (c == '"')
 			fputs("\"\"", out);
-		else if (c >= 0x20 && c < 0x7f)
+		else if (c >= 0x20 && c < 0x7f && !(c == ';' && csv_is_formula(text + 1)))
 			putc(c, out);
 		else
 			fprintf(out, "\\x%02x", c);

@@ -102,6 +102,21 @@ def test_no_cell_is_a_formula(first):
     assert rows[1][1] == f'/{first}cmd"x",y'
 
 
+@pytest.mark.parametrize("first", ["=", "+", "-", "@", "\t", "\r", "\n", " =", "\uff1d", "\uff0b", "\uff0d", "\uff20", '"=', ",=", ";="], ids=ascii)
+def test_no_cell_of_a_list_is_a_formula(first):
+    """What OWASP names (CSV injection), in every text of a stranger; a separator or a quote in it begins no cell."""
+    evil = first + "cmd|' /C calc'!A0"
+    feed = {"url": evil, "requests": 1, "errors": 1, "status": 200, "charset": evil[:20], "was": "x" + evil[:20], "route": evil, "origin_host": evil,
+            "repairs": 3, "malformed": 0, "last_error": evil[:20], "last_error_at": 1}
+    body = json.dumps({"total": 1, "feeds": [feed]}, separators=(",", ":")).encode()
+    for args in ([], ["--feeds"], ["--origins"]):
+        text = run("report", "--csv", *args, body=body)[0].decode("ascii")
+        rows = list(csv.reader(io.StringIO(text, newline="")))
+        assert len(rows) == 2 and len(rows[0]) == len(rows[1]) and text.count("\r\n") == 2 == text.count("\n")
+        assert not any(cell.lstrip(" ")[:1] in tuple("=+-@\t\r\n") for cell in rows[1]), rows[1]
+        assert not re.search("; *[=+@-]", text)
+
+
 def test_the_list_of_a_running_utfeed():
     feeds = [{"url": "https://a.test/\"}{[", "requests": 7, "hits": 1, "errors": 2, "bytes": 1, "expires": None, "status": 200, "rule": "auto:2.5",
               "charset": "utf-8", "was": "us-ascii", "reason": None, "mislabelled": True, "repairs": 3, "malformed": 0},
