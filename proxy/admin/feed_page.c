@@ -325,11 +325,14 @@ static void feed_write(struct admin_exchange *x, const struct feed_seen *feed, c
 /* The feed that is asked for, which the caller frees. NULL: there is none (told). */
 static struct feed_seen *feed_asked(struct admin_exchange *x)
 {
-	struct feed_seen *feed;
-	char id[24];
+	struct feed_seen *feed = NULL;
+	char word[24];
+	uint64_t id;
 
-	(void)form_get(x->query, x->body, "id", id, sizeof id);
-	if (!(feed = feeds_find(x->admin->parts.feeds, strtoull(id, NULL, 10))))
+	(void)form_get(x->query, x->body, "id", word, sizeof word);
+	if (form_number(word, UINT64_MAX, &id))
+		feed = feeds_find(x->admin->parts.feeds, id);
+	if (!feed)
 		admin_answer_plainly(x, 404, "No such feed is in the list.");
 	return feed;
 }

@@ -94,18 +94,18 @@ struct feed_seen *feeds_find(struct feeds_seen *feeds, uint64_t id)
  * same value. False: it is none. */
 static bool feeds_read_edge(struct feeds_asked *asked, const char *word, struct feeds_seen *feeds)
 {
+	uint64_t id;
 	char *end;
 
 	int64_t value = strtoll(word, &end, 10);
-	if (end == word || *end != '.' || end[1] < '0' || end[1] > '9')
+	if (end == word || !strchr("-0123456789", *word) || *end != '.' || !form_number(end + 1, UINT64_MAX, &id))
 		return false;
-	uint64_t id = strtoull(end + 1, &end, 10);
 	memcpy((char *)&asked->edge + asked->order->value, &value, sizeof value);
 	struct feed_seen *listed = feeds_find(feeds, id);
 	strcpy(asked->edge.url, listed ? listed->url : asked->reversed ? "\xff" : "");
 	free(listed);
 	asked->query.edge = &asked->edge;
-	return !*end;
+	return true;
 }
 
 /* Reads after and before; without a value they are the beginning and the end of the list. */
@@ -147,16 +147,16 @@ const char *feeds_asked_read(struct feeds_asked *asked, struct slice query, stru
 {
 	struct slice none = { NULL, 0 };
 	char word[16];
-	char *end;
+	uint64_t n;
 
 	*asked = (struct feeds_asked){ .query = { .want = feeds_wanted, .max = FEEDS_LIMIT }, .order = feeds_orders };
 	if (form_get(query, none, "sort", word, sizeof word) != FORM_ABSENT && !(asked->order = feeds_order_of(word)))
 		return "sort is no word that is known here";
 	feeds_asked_order(asked, asked->order, feeds_read_flag(query, "reverse"));
 	if (form_get(query, none, "limit", word, sizeof word) != FORM_ABSENT) {
-		asked->query.max = strtoul(word, &end, 10);
-		if (*end || end == word || asked->query.max < 1 || asked->query.max > FEEDS_LIMIT_MAX)
+		if (!form_number(word, FEEDS_LIMIT_MAX, &n) || !n)
 			return "limit is a number from 1 to 10000";
+		asked->query.max = n;
 	}
 	if (form_get(query, none, "search", asked->search, sizeof asked->search) == FORM_TOO_LONG)
 		return "search is too long";

@@ -65,3 +65,16 @@ enum form_result form_get(struct slice query, struct slice body, const char *nam
 		out[0] = '\0';
 	return r;
 }
+
+bool form_number(const char *word, uint64_t most, uint64_t *n)
+{
+	*n = 0;
+	for (const char *at = word; *at; at++) {
+		unsigned digit = (unsigned)*at - '0';
+
+		if (digit > 9 || *n > most / 10 || digit > most - *n * 10)
+			return false;
+		*n = *n * 10 + digit;
+	}
+	return *word != '\0';
+}

@@ -41,4 +41,34 @@ static void members(void)
 	}
 }
 
-UNIT_SUITE(form, { "members", members })
+static void numbers(void)
+{
+	static const struct {
+		const char *rule, *word;
+		uint64_t most, want;
+		bool is;
+	} cases[] = {
+		{ "none", "0", 9, 0, true },
+		{ "some digits", "0042", 100, 42, true },
+		{ "the most", "10000", 10000, 10000, true },
+		{ "more", "10001", 10000, 0, false },
+		{ "the most of all", "18446744073709551615", UINT64_MAX, UINT64_MAX, true },
+		{ "more than that", "18446744073709551616", UINT64_MAX, 0, false },
+		{ "far more", "99999999999999999999999", UINT64_MAX, 0, false },
+		{ "nothing", "", 9, 0, false },
+		{ "a sign", "-1", 9, 0, false },
+		{ "the other sign", "+1", 9, 0, false },
+		{ "a blank before it", " 1", 9, 0, false },
+		{ "a letter behind it", "1x", 9, 0, false },
+		{ "bytes beyond ASCII", "\xb2", 9, 0, false },
+	};
+
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		uint64_t n;
+		bool is = form_number(cases[i].word, cases[i].most, &n);
+
+		UNIT_ROW(is == cases[i].is && (!is || n == cases[i].want), "%s: %d", cases[i].rule, is);
+	}
+}
+
+UNIT_SUITE(form, { "members", members }, { "numbers", numbers })
