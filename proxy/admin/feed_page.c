@@ -213,19 +213,18 @@ static void feed_fact_moment(FILE *out, const char *name, int64_t at, int64_t no
 /* The words of a rule, "auto:2.5/decl". */
 static void feed_rule(FILE *out, const char *rule)
 {
-	struct verdict v = { .policy = POLICY_AUTO };
-	const char *path = strchr(rule, ':'), *at;
+	size_t len = strcspn(rule, ":");
+	int policy = policy_lookup(rule, len);
 	struct check_step step;
 
 	feed_fact(out, "Rule (X-Encoding-Rule)", rule);
-	if (!path)
+	if (policy < 0 || !rule[len])
 		return;
-	for (int p = 0; p < POLICY_COUNT; p++)
-		if (!strncmp(policy_name((enum policy)p), rule, (size_t)(path - rule)) &&
-		    !policy_name((enum policy)p)[path - rule])
-			v.policy = (enum policy)p;
+	const struct verdict v = { .policy = (enum policy)policy };
+	const char *at = rule + len + 1;
+
 	fputs("<tr><th scope=\"row\">The rule in words</th><td><ul class=\"words\">", out);
-	for (at = path + 1; check_next_step(&v, &at, &step);) {
+	while (check_next_step(&v, &at, &step)) {
 		fputs("<li><b>", out);
 		visible_html(out, step.no);
 		fprintf(out, "</b> %s</li>", step.words ? step.words : "");

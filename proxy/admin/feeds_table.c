@@ -48,7 +48,7 @@ void feed_standing_write(FILE *out, const struct feed_seen *feed, const struct f
 		fprintf(out, "%s for ", standing->kept_since ? ", paused" : "");
 	if (standing->paused_until)
 		html_span(out, standing->paused_until - now);
-	if (standing->word == FEED_FAILS && feed->status)
+	if (standing->word == FEED_FAILS)
 		fprintf(out, ": %d", feed->status);
 	else if (error)
 		fprintf(out, ": %s", error);
