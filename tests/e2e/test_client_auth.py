@@ -420,6 +420,19 @@ def test_a_tunnel_of_a_removed_user_ends(guarded, origin, users):
     assert proxy.counters()["tunnels_revoked"] == 1
 
 
+def test_a_tunnel_that_comes_behind_the_reload(guarded, origin, users):
+    """The parent proxy answers when the user has left already."""
+    proxy = guarded(None, "--connect-allow", "h.test:443", "--https-proxy", origin.url)
+    client = proxy.client().ask("h.test:443", proxied(), method="CONNECT", host="h.test:443")
+    parent = origin.accept()
+    origin.take(parent)
+    write(users, {"bob": "x"})
+    proxy.reload()
+    parent.answer(b"HTTP/1.1 200 OK\r\n\r\n")
+    assert client.is_ended() and parent.is_ended()
+    assert b" end=revoked " in proxy.access_lines(1)[0] and proxy.counters()["tunnels_revoked"] == 1
+
+
 def test_tunnels_when_the_option_comes_and_goes(start, origin, users, tmp_path):
     """A tunnel older than client-auth has no user, and ends; one of a user stays when nobody is asked any more."""
     conf = tmp_path / "utfeed.conf"
