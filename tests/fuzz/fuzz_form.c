@@ -27,6 +27,10 @@ static void check_member(struct slice query, struct slice body)
 
 	require(memchr(out, '\0', sizeof out) != NULL);
 	require(r == FORM_FOUND || !*out);
+
+	uint64_t n;
+
+	require(!form_number(out, 100, &n) || (n <= 100 && out[strspn(out, "0123456789")] == '\0'));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -24,6 +24,7 @@ static void check_line(const char *line, size_t len)
 		return;
 	require(memchr(l.method, 0, sizeof l.method) && memchr(l.target, 0, sizeof l.target) && memchr(l.route, 0, sizeof l.route));
 	require(memchr(l.charset, 0, sizeof l.charset) && memchr(l.was, 0, sizeof l.was) && memchr(l.end, 0, sizeof l.end));
+	require(memchr(l.rule, 0, sizeof l.rule) && memchr(l.failure, 0, sizeof l.failure));
 	log_line_publisher(&l, publisher, feed);
 	require(memchr(publisher, 0, sizeof publisher) && memchr(feed, 0, sizeof feed));
 }
