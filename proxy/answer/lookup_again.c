@@ -101,9 +101,6 @@ bool lookup_again(struct answer *a, const struct object *o)
 /* The object is taken out of those in flight: the next request begins a fetch of its own, which others may join. */
 void lookup_late(struct answer *a, struct object *o)
 {
-	struct slice at = lookup_key(a);
-	struct cache_key key = cache_key(a->ctx->cache, at.at, at.len);
-
-	cache_in_flight_end(a->ctx->cache, &key, o);
+	cache_in_flight_end(a->ctx->cache, &a->lookup.busy, o);
 	lookup_ask_again(a);
 }

@@ -15,12 +15,29 @@
 
 /* ---- COLLAPSE ---- */
 
+/* What is in flight for the key. A fetch that began before it was known that the URL varies is in flight for the URL.
+ * It stores the index of variants first, and then the variant. It may turn out to be for other requests: then this one
+ * does not wait for it again. */
+static struct object *lookup_in_flight(struct answer *a)
+{
+	struct lookup *lookup = &a->lookup;
+	struct object *o = cache_in_flight_join(a->ctx->cache, &lookup->busy);
+
+	if (o || lookup->key_len == lookup->primary_len || lookup->others)
+		return o;
+	struct cache_key url = cache_key(a->ctx->cache, lookup->key, lookup->primary_len);
+	if ((o = cache_in_flight_join(a->ctx->cache, &url)))
+		lookup->busy = url;
+	return o;
+}
+
 /* Joins the response in the making, if this request may have it. Once its head is there it must be as fresh as a stored
  * response would have to be. */
 static struct object *lookup_join(struct answer *a)
 {
 	struct lookup *lookup = &a->lookup;
-	struct object *o = cache_in_flight_join(a->ctx->cache, &lookup->busy);
+	struct cache_key busy = lookup->busy;
+	struct object *o = lookup_in_flight(a);
 	const struct audience *to = o ? object_audience(o) : NULL;
 	int64_t now = answer_now(a);
 	struct cache_control own;
@@ -30,6 +47,7 @@ static struct object *lookup_join(struct answer *a)
 	        NULL) == REUSE_FRESH)
 		return o;
 	cache_in_flight_end(a->ctx->cache, &lookup->busy, o);
+	lookup->busy = busy;
 	object_unref(&o);
 	return NULL;
 }

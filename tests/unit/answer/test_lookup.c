@@ -418,6 +418,7 @@ static void leaving(void)
 static void company(void)
 {
 	struct cache_ticket ticket;
+	struct object *o, *theirs = NULL;
 	struct cache_key key;
 	struct asked a;
 
@@ -431,6 +432,18 @@ static void company(void)
 	ask(&a, GERMAN);
 	CU_ASSERT_STRING_EQUAL(seen.busy, variant(GERMAN));
 	leave(&a);
+	/* A fetch that began before that was known has stored the index, and its variant not yet. */
+	key = cache_key(world.ctx.cache, PRIMARY, strlen(PRIMARY));
+	o = object_new(0);
+	CU_ASSERT_EQUAL(cache_in_flight_begin(world.ctx.cache, &key, o, NULL, &theirs), IN_FLIGHT_BEGUN);
+	ask(&a, GERMAN);
+	CU_ASSERT(a.answer.source == SOURCE_COLLAPSED && a.answer.object == o && seen.fills == 2);
+	answer_late(&a.answer, o);
+	CU_ASSERT(a.answer.source == SOURCE_FILL && seen.fills == 3 && !theirs);
+	CU_ASSERT_STRING_EQUAL(seen.busy, variant(GERMAN));
+	leave(&a);
+	cache_in_flight_end(world.ctx.cache, &key, o);
+	object_unref(&o);
 	/* What was found not to be storable is not waited for. */
 	cache_remove(world.ctx.cache, PRIMARY, strlen(PRIMARY));
 	key = cache_key(world.ctx.cache, PRIMARY, strlen(PRIMARY));
@@ -443,7 +456,7 @@ static void company(void)
 	put(aged(PRIMARY, LIFETIME + 10, &(struct freshness){ .swr_s = WINDOW }));
 	world.alone = true;
 	ask(&a, "");
-	CU_ASSERT(seen.fills == 4 && seen.alone == 1);
+	CU_ASSERT(seen.fills == 5 && seen.alone == 1);
 	leave(&a);
 	world.alone = false;
 	world_close();
