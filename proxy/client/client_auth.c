@@ -120,6 +120,11 @@ static void client_send_away(struct client *c, unsigned wait_s)
 	client_turn_back(c, STAT_LOGINS_HURRIED, 429, field, "Too many wrong passwords came from this address.");
 }
 
+static void client_say_busy(struct client *c)
+{
+	client_turn_back(c, STAT_LOGINS_BUSY, 503, "Retry-After: 1\r\n", "Too many passwords are being compared.");
+}
+
 static void client_let_in(struct client *c, const struct conf_user *user)
 {
 	c->exchange->user = user->name;
@@ -179,8 +184,7 @@ static void client_ask_login(struct client *c, const struct login *asked)
 	if (answer == LOGIN_HURRIED)
 		client_send_away(c, wait_s);
 	else if (answer == LOGIN_BUSY)
-		client_turn_back(c, STAT_LOGINS_BUSY, 503, "Retry-After: 1\r\n",
-		    "Too many passwords are being compared.");
+		client_say_busy(c);
 	else
 		client_close(c, false);
 }
@@ -231,7 +235,9 @@ bool client_log_in(struct client *c)
 	if (answer == LOGIN_RIGHT) {
 		client_let_in(c, user);
 		client_carry_out(c);
-	} else
+	} else if (answer == LOGIN_BUSY)
+		client_say_busy(c);
+	else
 		client_challenge(c);
 	return true;
 }

@@ -134,25 +134,28 @@ static const struct conf_user *login_like(const struct login *login, uint64_t na
 	return &login->users->items[name % login->users->count];
 }
 
+/* The guess does not count after all. */
+static void login_give_back(struct logins *logins, const struct login_waiter *waiter)
+{
+	if (waiter->paid)
+		client_rate_give_back(logins->wrong, waiter->paid, waiter->address);
+}
+
 /* The guess counts before it is compared, so that many at a time do not pass: a right one is given back. */
 static enum login_answer login_ask(struct logins *logins, const struct verifier_question *question, uint64_t now_us,
     struct login_waiter *waiter, unsigned *wait_s)
 {
+	enum verifier_answer answer;
 	bool besieged = client_rate_is_full(logins->wrong, &guesses_of_name, waiter->name, now_us);
 
 	waiter->paid = besieged ? &guesses_besieged : &guesses;
 	if (!client_rate_ask_key(logins->wrong, waiter->paid, waiter->address, now_us, wait_s))
 		return LOGIN_HURRIED;
-	switch (verifier_ask(logins->verifier, question, &waiter->at)) {
-	case VERIFIER_WAITS:
+	answer = verifier_ask(logins->verifier, question, &waiter->at);
+	if (answer == VERIFIER_WAITS)
 		return LOGIN_WAITS;
-	case VERIFIER_FULL:
-		client_rate_give_back(logins->wrong, waiter->paid, waiter->address);
-		return LOGIN_BUSY;
-	default:
-		client_rate_give_back(logins->wrong, waiter->paid, waiter->address);
-		return LOGIN_NO_MEMORY;
-	}
+	login_give_back(logins, waiter);
+	return answer == VERIFIER_FULL ? LOGIN_BUSY : LOGIN_NO_MEMORY;
 }
 
 /* Finds who may be meant, and what is to be compared. */
@@ -184,7 +187,7 @@ enum login_answer logins_ask(struct logins *logins, const struct login *login, s
 	struct verifier_question question;
 
 	waiter->user = login_read(logins, login, &waiter->name, &question);
-	waiter->address = client_rate_key(login->client);
+	question.asker = waiter->address = client_rate_key(login->client);
 	waiter->paid = NULL;
 	memcpy(waiter->key, question.key, sizeof waiter->key);
 	if (verifier_join(logins->verifier, &question, &waiter->at))
@@ -195,13 +198,17 @@ enum login_answer logins_ask(struct logins *logins, const struct login *login, s
 enum login_answer logins_told(struct logins *logins, struct login_waiter *waiter, uint64_t now_ms)
 {
 	unsigned ignored;
+	enum verifier_answer answer = verifier_told(logins->verifier, &waiter->at);
 
-	if (!verifier_told(logins->verifier, &waiter->at))
+	if (answer == VERIFIER_WAITS)
 		return LOGIN_WAITS;
-	if (waiter->at.right && waiter->user) {
+	if (answer == VERIFIER_FULL) {
+		login_give_back(logins, waiter);
+		return LOGIN_BUSY;
+	}
+	if (answer == VERIFIER_RIGHT && waiter->user) {
 		logins_note(logins, waiter->key, now_ms);
-		if (waiter->paid)
-			client_rate_give_back(logins->wrong, waiter->paid, waiter->address);
+		login_give_back(logins, waiter);
 		return LOGIN_RIGHT;
 	}
 	if (waiter->paid)

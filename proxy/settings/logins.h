@@ -4,7 +4,7 @@
  * Invariants: no password is kept, only keyed hashes of right ones, for LOGINS_REMEMBERED_MS. Unknown names take as
  * long as known ones. Wrong guesses are bounded for each address. While a name is guessed at from many, each address
  * has one guess at it in ten minutes. So nobody can lock its user out: the user comes from another address, or is
- * remembered. */
+ * remembered. Addresses take turns while they wait. */
 #ifndef UTFEED_PROXY_SETTINGS_LOGINS_H
 #define UTFEED_PROXY_SETTINGS_LOGINS_H
 
@@ -51,7 +51,8 @@ void logins_unref(struct logins **);           /* sets it to NULL; it may be NUL
 const struct conf_user *logins_known(struct logins *, const struct login *);
 enum login_answer logins_ask(struct logins *, const struct login *, struct login_waiter *, unsigned *wait_s)
     __attribute__((warn_unused_result));
-/* RIGHT, WRONG, or WAITS as long as it is not known. The first other answer is the last. */
+/* RIGHT, WRONG, BUSY (its place went to another address), or WAITS as long as it is not known. The first other answer
+ * is the last. */
 enum login_answer logins_told(struct logins *, struct login_waiter *, uint64_t now_ms);
 void logins_leave(struct logins *, struct login_waiter *);
 

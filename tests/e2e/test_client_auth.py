@@ -761,6 +761,25 @@ def test_more_than_can_be_compared(start, origin, tmp_path):
     late.close()
 
 
+def test_guesses_from_many_addresses_keep_nobody_out(start, origin, tmp_path):
+    """The queue is full of guesses at names that nobody has, all of them slow. Each address has its share of it, so newcomers wait in turn:
+    none is refused."""
+    origin.serve(lambda request: FEED)
+    slow = "$2b$11$abcdefghijklmnopqrstuu/LVz6MZlItEy42I2juLihZ66HnQx/cy"
+    right = {f"reader{number}": "x" for number in range(20)}
+    users = tmp_path / "users"
+    write(users, right)
+    with users.open("a") as file:
+        file.write("".join(f"slow{number}:{slow}\n" for number in range(400)))
+    proxy = start(origin, "--client-auth", str(users), "--client-allow", "127.0.0.0/8")
+    guessers = [Elsewhere(proxy.port, f"127.0.1.{1 + number % 12}").ask("/feed", own(f"nobody{number}", "guess")) for number in range(120)]
+    assert proxy.counted("logins_busy", 1) >= 1
+    readers = [Elsewhere(proxy.port, f"127.0.2.{1 + number}").ask("/feed", own(name, "x")) for number, name in enumerate(right)]
+    assert [reader.response().status for reader in readers] == [200] * len(readers)
+    for guesser in guessers:
+        guesser.reset()
+
+
 def test_many_at_once(guarded, origin):
     """A crowd of one user that is not remembered yet: one comparison, no refusal."""
     origin.serve(lambda request: FEED)
