@@ -461,6 +461,11 @@ void normaliser_leave_end(struct normaliser *n)
 		repair_leave_end(recode_repair(n->recode));
 }
 
+bool normaliser_is_open(const struct normaliser *n)
+{
+	return n->recode && repair_is_open(recode_repair(n->recode));
+}
+
 bool normaliser_is_over(const struct normaliser *n)
 {
 	return n->recode && repair_is_over(recode_repair(n->recode));

@@ -87,6 +87,8 @@ int normaliser_finish(struct normaliser *) __attribute__((warn_unused_result));
 int normaliser_feed_last(struct normaliser *, const uint8_t *in, size_t len) __attribute__((warn_unused_result));
 /* Nobody knows whether the bytes fed are all of the body: a document that is open at their end is not closed. */
 void normaliser_leave_end(struct normaliser *);
+/* As repair_is_open(). */
+bool normaliser_is_open(const struct normaliser *);
 /* As repair_is_over(): all that is left to do is normaliser_finish(). */
 bool normaliser_is_over(const struct normaliser *);
 /* NULL until decided. */

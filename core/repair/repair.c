@@ -330,6 +330,13 @@ void repair_leave_end(struct repair *r)
 	repair_lex_leave_end(&r->lex);
 }
 
+bool repair_is_open(const struct repair *r)
+{
+	const struct elements *e = &r->lex.elements;
+
+	return r->lexed && (!e->rooted || (!e->doubtful && elements_are_open(e)));
+}
+
 bool repair_is_over(const struct repair *r)
 {
 	return repair_lex_is_over(&r->lex);

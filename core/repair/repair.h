@@ -76,6 +76,9 @@ int repair_feed(struct repair *, const uint8_t *, size_t len) __attribute__((war
 int repair_finish(struct repair *) __attribute__((warn_unused_result));
 /* The document may go on behind what is fed: REPAIR_END is not made. */
 void repair_leave_end(struct repair *);
+/* Whether the text so far, REPAIR_END not made, has no end of a root. False where it is in doubt which element the root
+ * is. */
+bool repair_is_open(const struct repair *);
 /* The document has ended and so much was dropped behind it that no more need be fed: nothing will be written of it. */
 bool repair_is_over(const struct repair *);
 const uint64_t *repair_counts(const struct repair *);            /* REPAIR_COUNT of them */

@@ -311,6 +311,9 @@ static struct entry *fill_store_whole(struct fill *fill, struct object *o)
 {
 	struct entry_parts parts = { .freshness = &fill->fresh };
 
+	/* A forward request has RFC 9111 alone, by which the response is complete. */
+	if (object_reported(o)->cut && fill->head.way != RESPONSE_FORWARDED)
+		freshness_cut(&fill->fresh);
 	if (!(parts.head = stored_head_of(object_get_head(o), o, false)))
 		return NULL;
 	parts.object = object_ref(o);

@@ -303,7 +303,7 @@ int fill_add_validators(struct fill *fill, struct fetch_request *asked)
 	struct slice at;
 	struct text t = { 0 };
 
-	if (!fill->params.entry)
+	if (!fill->params.entry || fill->params.entry->freshness.flags & FRESHNESS_CUT)
 		return 0;
 	switch (fill_parse(fill, &stored, fill->params.entry->upstream, fill->params.entry->upstream_len)) {
 	case FILL_HEAD:

@@ -323,6 +323,16 @@ void freshness_limit(struct freshness *fresh, const struct freshness *limit)
 		fresh->keep_s = limit->keep_s;
 }
 
+void freshness_cut(struct freshness *fresh)
+{
+	enum { CUT_S = 60 };
+
+	if (fresh->lifetime_s > fresh->initial_age_s + CUT_S)
+		fresh->lifetime_s = fresh->initial_age_s + CUT_S;
+	fresh->swr_s = fresh->keep_s = 0;
+	fresh->flags = (fresh->flags | FRESHNESS_CUT) & ~(uint32_t)FRESHNESS_IMMUTABLE;
+}
+
 void freshness_read_hop(struct freshness *fresh, const struct http_msg *m, int64_t request_time, int64_t response_time,
     const struct freshness_settings *settings)
 {

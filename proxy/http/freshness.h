@@ -53,7 +53,8 @@ enum freshness_flag {
 	FRESHNESS_IMMUTABLE = 4,
 	FRESHNESS_HEURISTIC = 8,       /* the origin named no lifetime; it is our choice */
 	/* no-cache="...": without validation it could be used only without these fields; utfeed validates */
-	FRESHNESS_NO_CACHE_FIELDS = 16
+	FRESHNESS_NO_CACHE_FIELDS = 16,
+	FRESHNESS_CUT = 32             /* the body may lack its end: a 304 must not confirm it */
 };
 
 struct freshness {
@@ -99,6 +100,8 @@ void freshness_read(struct freshness *, const struct http_msg *response, int64_t
  * restriction on any of these responses restricts it, and its lifetime ends with the shortest of theirs. limit: the
  * freshness of one of the redirects. */
 void freshness_limit(struct freshness *, const struct freshness *limit);
+/* Limits a response whose body is likely cut: to a minute, without stale-while-revalidate, and never kept. */
+void freshness_cut(struct freshness *);
 /* Reads the freshness of such a redirect. The operator's floor counts for any redirect that names no lifetime; the
  * operator's maximum does not count, since it holds for the response itself. */
 void freshness_read_hop(struct freshness *, const struct http_msg *redirect, int64_t request_time,

@@ -56,6 +56,7 @@ struct object_report {
 	bool revised;                  /* verdict was corrected after the head was made */
 	uint64_t repairs, malformed;
 	bool normalised, decoded;      /* what was done to the body (response_head.h) */
+	bool cut;                      /* a feed whose connection ended before its root; known at its end */
 };
 
 /* What is known of a body's gzip form. */

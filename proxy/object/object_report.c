@@ -66,6 +66,7 @@ static void copy_report(struct object_report *to, const struct object_report *fr
 	to->malformed = from->malformed;
 	to->normalised = from->normalised;
 	to->decoded = from->decoded;
+	to->cut = from->cut;
 }
 
 static struct shared_report *shared_new(const struct object_report *plain)

@@ -108,7 +108,7 @@ static int transform_on_decided(void *arg, const struct verdict *v)
 	struct verdict coded;
 
 	tr->options.head.keeps_type = v->keeps_type;
-	if (pass_waits(tr, v))
+	if (pass_waits(tr, v) || close_waits(tr, v))
 		return 0;
 	if (tr->coding == CODING_UNKNOWN && v->kind == VERDICT_NONE) {
 		verdict_untouched(&coded, tr->options.encoding.policy, VREASON_ENCODED);
@@ -142,6 +142,8 @@ static int transform_on_write(void *arg, const uint8_t *bytes, size_t len)
 		return 0;
 	if (pass_let_go(tr))
 		return -1;
+	if (tr->end == END_HELD)
+		return held_add(&tr->last, bytes, len, 0) ? transform_no_memory(tr) : 0;
 	return object_append(tr->object, bytes, len) ? transform_no_memory(tr) : 0;
 }
 
@@ -166,6 +168,7 @@ void transform_free(struct transform **sp)
 	content_coding_free(&tr->decode);
 	normaliser_free(&tr->normaliser);
 	free(tr->raw);
+	held_free(&tr->last);
 	pass_free(&tr->pass);
 	spares_give(tr->options.encoding.spares, tr, sizeof *tr);
 	*sp = NULL;
@@ -200,9 +203,10 @@ int transform_open_ordinary(struct transform *tr)
 {
 	if (transform_open_decode(tr) || transform_open_normaliser(tr))
 		return -1;
-	/* A body that ends with the connection may be cut (RFC 9112 section 8); a coding has an end of its own. */
-	if (!tr->msg->chunked && !tr->msg->has_length && !tr->decode)
+	if (close_applies(tr)) {
+		tr->end = END_BY_CLOSE;
 		normaliser_leave_end(tr->normaliser);
+	}
 	return 0;
 }
 
@@ -359,12 +363,14 @@ enum transform_result transform_finish(struct transform *tr)
 	int r = peel_finish(tr) == TRANSFORM_OK ? transform_end_decode(tr) : -1;
 
 	if (!r && tr->normaliser) {
+		close_comes(tr);
 		r = normaliser_finish(tr->normaliser);
 		if (!r && tr->decision == DECISION_RAW) {
 			r = tr->input == INPUT_READ ? pass_turn_raw(tr) : transform_turn_raw(tr, tr->raw, tr->raw_len);
 		} else if (!r) {
 			transform_count(tr);
-			r = pass_settle(tr);
+			r = close_settle(tr);
+			r = r ? r : pass_settle(tr);
 		}
 	}
 	return transform_end(tr, r);

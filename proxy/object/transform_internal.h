@@ -1,9 +1,11 @@
-/* Owns what transform.c (text made), transform_decode.c (codings undone), transform_pass.c (gzip bodies that may go on
- * as they are) and transform_peel.c (gzip that no coding tells of) share. */
+/* Owns what transform.c (text made), transform_decode.c (codings undone), transform_pass.c (gzip bodies that may go
+ * on as they are), transform_peel.c (gzip that no coding tells of) and transform_close.c (ends by the end of the
+ * connection) share. */
 #ifndef UTFEED_PROXY_OBJECT_TRANSFORM_INTERNAL_H
 #define UTFEED_PROXY_OBJECT_TRANSFORM_INTERNAL_H
 
 #include "core/evidence/container.h"
+#include "core/memory/held.h"
 #include "proxy/object/transform.h"
 
 enum { TRANSFORM_SLICE = 16 * 1024, TRANSFORM_HEADROOM = 4 };
@@ -30,6 +32,14 @@ enum transform_decision {
 /* PENDING: the decoder holds output that found no room, or has more to put out. PAUSED: likewise, in the next turn. */
 enum transform_decoder { DECODER_IDLE, DECODER_PENDING, DECODER_PAUSED };
 
+/* What ends the body. */
+enum transform_end {
+	END_TOLD,              /* Its framing or its coding. */
+	END_BY_CLOSE,          /* The connection's end, which may have come too early. */
+	END_COMES,             /* Likewise. All of the body is fed, and it has to be a feed. */
+	END_HELD               /* Likewise. Head and text wait for close_settle(). */
+};
+
 /* A gzip body on its way to a client that takes gzip. */
 struct pass {
 	uint8_t *raw, *plain;
@@ -51,6 +61,8 @@ struct transform {
 	enum content_coding_kind coding;
 	bool peeled;                       /* The body is gzip that no coding tells of, and is unpacked. */
 	bool end_left;                     /* The normaliser is to add nothing at the end. */
+	enum transform_end end;
+	struct held last;                  /* END_HELD: what the normaliser wrote */
 	bool keeps_raw;                    /* The origin's bytes are in raw: the body may go on with its coding. */
 	struct failure failure;            /* Error NONE: the transform has not failed. */
 	struct pass pass;
@@ -96,6 +108,16 @@ enum transform_result peel_finish(struct transform *);
 /* Whether the body may still go on as it came; and does so, with all bytes that came. -1: the transform has failed. */
 bool peel_is_open(const struct transform *);
 int peel_give_up(struct transform *) __attribute__((warn_unused_result));
+
+/* transform_close.c */
+/* Whether the end of the connection is the body's. */
+bool close_applies(const struct transform *);
+/* All of the body was fed. */
+void close_comes(struct transform *);
+/* Whether head and text, so decided, wait for close_settle(). */
+bool close_waits(struct transform *, const struct verdict *);
+/* The normaliser has finished. -1: the transform has failed. */
+int close_settle(struct transform *) __attribute__((warn_unused_result));
 
 /* transform_pass.c */
 /* Whether the body is held. */

@@ -2,6 +2,7 @@
 
 Pauses are off here (pause): each request asks its origin, so that Cache-Status tells what that one said.
 """
+import gzip
 import re
 import threading
 import time
@@ -70,6 +71,11 @@ def closing(data):
     return lambda _: (data, "close")
 
 
+def unframed(body, *fields, version="HTTP/1.1"):
+    """The end of the connection is that of the body (RFC 9112 section 6.3)."""
+    return message(f"{version} 200 OK", "Content-Type: application/rss+xml", *fields, body=body, length=False)
+
+
 FAILURES = {
     **{f"{status}": (lambda site, status=status: message(f"{status} X", body=b"no"), status) for status in STATUSES},
     "404 that names a lifetime": (lambda _: message("404 X", "Cache-Control: public, max-age=3600"), 404),
@@ -88,6 +94,11 @@ FAILURES = {
     "text that cannot be decoded": (lambda _: page("Content-Encoding: gzip", body=GOOD, kind="text/xml"), 200),
     "a body cut in its length": (closing(feed("Content-Length: 90")), 200),
     "a body cut in its chunks": (closing(message("200 OK", "Content-Type: text/xml", "Transfer-Encoding: chunked", body=b"50\r\n" + NEW[:0x50] + b"\r\n")), 200),
+    "a root left open": (closing(unframed(NEW[:-20], FRESH)), 200),
+    "a root left open in HTTP/1.0": (closing(unframed(NEW[:60], FRESH, version="HTTP/1.0")), 200),
+    "a root left open in a tag": (closing(unframed(NEW[:-3], FRESH)), 200),
+    "a root left open in its tag": (closing(unframed(NEW[:30], FRESH)), 200),
+    "a root left open and unlabelled": (closing(unframed(NEW[22:-20].replace(b"new", "n\xe9w".encode("latin-1")), FRESH)), 200),
     "a head that breaks off": (closing(b"HTTP/1.1 200 OK\r\nContent-"), None),
     "no head at all": (closing(b""), None),
     "another protocol": (closing(b"220 ready\r\n\r\n"), None),
@@ -445,7 +456,8 @@ def test_a_feed_that_cannot_be_decoded_pauses(start, origin, site):
     assert site.count("/f") == 2
 
 
-def test_a_long_body_that_is_cut(way, origin):
+@pytest.mark.parametrize("framed", [True, False], ids=["length", "close"])
+def test_a_long_body_that_is_cut(way, origin, framed):
     """What is longer than the window is cut for who reads it, and stored nowhere."""
     get = way()
     client = get.proxy.client().ask(get.prefix + "/f")
@@ -453,7 +465,7 @@ def test_a_long_body_that_is_cut(way, origin):
     assert client.response().body == GOOD
     long = NEW.replace(b"</channel>", b"<item><title>word</title></item>" * 10_000 + b"</channel>")
     client = get.proxy.client().ask(get.prefix + "/f")
-    origin.receive().answer(feed(body=long)[:-400], close=True)
+    origin.receive().answer((feed(FRESH, body=long) if framed else unframed(long, FRESH))[:-400], close=True)
     with pytest.raises(Cut):
         client.response()
     client = get.proxy.client().ask(get.prefix + "/f")
@@ -461,12 +473,71 @@ def test_a_long_body_that_is_cut(way, origin):
     is_kept(client.response(), 503)
 
 
+OPEN = NEW[:-len(b"</channel></rss>")]
+# The framing tells the end, so the publisher left the root open; or the connection ends behind the root.
+WHOLE = {"length": feed(FRESH, body=OPEN), "chunks": message("200 OK", "Content-Type: text/xml", FRESH, "Transfer-Encoding: chunked", body=chunked(OPEN)),
+         "gzip": unframed(gzip.compress(OPEN), FRESH, "Content-Encoding: gzip"), "closed root": unframed(NEW, FRESH),
+         "comment behind it": unframed(NEW + b"<!-- made", FRESH), "empty root": unframed(b"<rss version='2.0'/>", FRESH),
+         "mended": unframed(NEW.replace(b"</title>", b"<br></titel>"), FRESH)}
+
+
+@pytest.mark.parametrize("reply", WHOLE.values(), ids=WHOLE)
+def test_what_is_whole_takes_its_place(way, origin, reply):
+    get = way("--reload-floor", "0")
+    client = get.proxy.client().ask(get.prefix + "/f")
+    origin.receive().answer(feed(OLD))
+    assert client.response().body == GOOD
+    client = get.proxy.client().ask(get.prefix + "/f")
+    origin.receive().answer(reply, close=True)
+    new = client.response()
+    assert b"good" not in new.body and "stored" in new["Cache-Status"]
+    assert ttl(get("/f")) > 500
+    client = get.proxy.client().ask(get.prefix + "/f", "Cache-Control: no-cache")
+    origin.receive().answer(message("503 X"))
+    is_kept(client.response(), 503, new.body)
+
+
+def ttl(got):
+    return int(re.search(r"utfeed; hit; ttl=(\d+)$", got.all("Cache-Status")[-1])[1])
+
+
+@pytest.mark.parametrize("options", [[], ["--keep-feed", "0"]], ids=["kept", "not kept"])
+def test_a_first_feed_whose_root_stays_open(way, origin, options):
+    """Nothing is lost: its client gets what came. It is stored for a minute, not confirmed by a 304, and not kept."""
+    get = way("--reload-floor", "0", *options)
+    for fields in ([], ["Cache-Control: no-cache"]):
+        client = get.proxy.client().ask(get.prefix + "/f", *fields)
+        upstream = origin.receive()
+        assert not {"if-none-match", "if-modified-since"} & upstream.request.names()
+        upstream.answer(unframed(OPEN, "Cache-Control: max-age=600, stale-while-revalidate=600", 'ETag: "a"'), close=True)
+        assert client.response().body == OPEN
+        assert 0 < ttl(get("/f")) <= 60
+    client = get.proxy.client().ask(get.prefix + "/f", "Cache-Control: no-cache")
+    origin.receive().answer(message("403 X"))
+    assert client.response().status == 403
+    client = get.proxy.client().ask(get.prefix + "/f", "Cache-Control: no-cache")
+    origin.receive().answer(feed(FRESH))
+    assert client.response().body == GOOD and ttl(get("/f")) > 500
+
+
+@pytest.mark.parametrize("mode", ["forward", "normalise=off"])
+def test_without_keeping_the_connection_may_end_the_body(start, origin, mode):
+    """RFC 9112 section 8: the response is complete, as far as HTTP can tell."""
+    proxy = start(None, "--reload-floor", "0", *([] if mode == "forward" else ["--route", f"/={origin.url} normalise=off"]))
+    target = f"{origin.url}/f" if mode == "forward" else "/f"
+    for body, fields in ((GOOD, []), (OPEN, ["Cache-Control: no-cache"])):
+        assert proxy.through(origin, unframed(body, FRESH), target, *fields, close=True)[0].body == body
+        got = proxy.get(target)
+        assert got.body == body and ttl(got) > 500
+
+
 @pytest.mark.parametrize("policy", ["auto", "rfc7303", "rome-lenient"])
 def test_a_body_cut_within_the_window_under_each_policy(start, origin, policy):
     proxy = start(origin, "--pause", "off", "--policy", policy)
     good = proxy.through(origin, feed(OLD), "/f")[0].body
     long = NEW.replace(b"</channel>", b"<item/>" * 5_000 + b"</channel>")
-    is_kept(proxy.through(origin, feed(body=long)[:-9], "/f", close=True)[0], 200, good)
+    for reply in (feed(body=long), unframed(long)):
+        is_kept(proxy.through(origin, reply[:-9], "/f", close=True)[0], 200, good)
 
 
 def test_the_access_log_tells(start, origin, site):

@@ -233,6 +233,28 @@ static void limits(void)
 	}
 }
 
+static void cuts(void)
+{
+	static const struct { const char *rule, *lines; int64_t lifetime; } cases[] = {
+		{ "9112 8: a minute", "Cache-Control: max-age=600, immutable, stale-while-revalidate=60\n" D0, 60 },
+		{ "9112 8: counted from its coming", "Cache-Control: max-age=600\nAge: 300\n" D0, 360 },
+		{ "9112 8: shorter ones stay", "Cache-Control: max-age=5\n" D0, 5 },
+	};
+	static const struct freshness_settings keeps = { .keep_s = DAY };
+
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct http_msg m;
+		struct freshness f;
+
+		head_read(&m, cases[i].lines, 200);
+		freshness_read(&f, &m, T0, T0, &keeps);
+		freshness_cut(&f);
+		UNIT_ROW(f.lifetime_s == cases[i].lifetime && f.flags == FRESHNESS_CUT && !f.swr_s && !f.keep_s, "%s: %lld, flags %x",
+			cases[i].rule, (long long)f.lifetime_s, f.flags);
+		head_free(&m);
+	}
+}
+
 static void ages(void)
 {
 	static const struct { const char *rule, *lines; int64_t delay, want; } cases[] = {
@@ -482,6 +504,6 @@ static void failures(void)
 	}
 }
 
-UNIT_SUITE(freshness, { "storing", storing }, { "statuses", statuses }, { "lifetimes", lifetimes }, { "limits", limits }, { "ages", ages }, { "reuse", reuse },
+UNIT_SUITE(freshness, { "storing", storing }, { "statuses", statuses }, { "lifetimes", lifetimes }, { "limits", limits }, { "cuts", cuts }, { "ages", ages }, { "reuse", reuse },
 	{ "expiring", expiring }, { "ending", ending }, { "the end", the_end }, { "using", using },
 	{ "keeping", keeping }, { "failures", failures })

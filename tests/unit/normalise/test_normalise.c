@@ -416,6 +416,44 @@ static void ends(void)
 	}
 }
 
+/* Whether the root is open at the end, wherever the window ends and whatever is repaired. */
+static void open_ends(void)
+{
+	static const struct { const char *in; unsigned repairs; bool open; } rows[] = {
+		{ "<rss><channel><title>a</title>", REPAIR_ALL, true },
+		{ "<rss><channel></channel></rss", REPAIR_ALL, true },
+		{ "<rss><channel><title>\xe9", REPAIR_ALL, true },
+		{ "<rss><channel><![CDATA[</rss>", REPAIR_ALL, true },
+		{ "<rss><channel><!--</rss>", REPAIR_ALL, true },
+		{ "<?xml version='1.0'?><rss vers", REPAIR_ALL, true },
+		{ "<rss/>", REPAIR_ALL, false },
+		{ "<rss><channel/></rss>", REPAIR_ALL, false },
+		{ "<rss><channel/></rss><!-- a", REPAIR_ALL, false },
+		{ "<rss><channel><br></titel></rss>", REPAIR_ALL, false },       /* mended */
+		{ "<rss><channel><br></titel></rss>", REPAIR_PROLOG | REPAIR_END, false },  /* nobody can tell */
+		{ "<rss><channel>", REPAIR_PROLOG, false },                      /* likewise: it is not read */
+		{ "a,b\n", REPAIR_ALL, false },
+	};
+	static struct seen s;
+
+	for (size_t i = 0; i < 2 * sizeof(rows) / sizeof(rows[0]); i++) {
+		const char *in = rows[i / 2].in;
+		struct normalise_events events = { on_decided, on_revised, on_write, &s };
+		struct normalise_options o = automatic;
+		struct normaliser *n;
+
+		memset(&s, 0, sizeof(s));
+		o.repairs = rows[i / 2].repairs;
+		o.sniff_bytes = i % 2 ? 16 : 0;
+		n = normaliser_new(&o, &events);
+		normaliser_leave_end(n);
+		CU_ASSERT_EQUAL(normaliser_feed(n, (const uint8_t *)in, strlen(in)), 0);
+		CU_ASSERT_EQUAL(normaliser_finish(n), 0);
+		UNIT_ROW(normaliser_is_open(n) == rows[i / 2].open, "%s", in);
+		normaliser_free(&n);
+	}
+}
+
 /* With 64 KB behind the root the document is over; one byte less, and it is not. */
 static void tails(void)
 {
@@ -469,4 +507,4 @@ static void told(void)
 
 UNIT_SUITE(normalise, { "hostile", hostile }, { "trust 10: versions", versions }, { "charsets", charsets }, { "literal", literal }, { "untouched", untouched }, { "issue 30: documents", documents }, { "documents that stay", documents_that_stay }, { "errors", errors }, { "forced", forced },
     { "output", output }, { "malformed UTF-8", malformed_utf_8 },
-    { "ends", ends }, { "tails", tails }, { "told", told }, { "answers", answers }, { "corpus", corpus })
+    { "ends", ends }, { "tails", tails }, { "open ends", open_ends }, { "told", told }, { "answers", answers }, { "corpus", corpus })
