@@ -1,6 +1,6 @@
-/* Owns what transform.c (text made), transform_decode.c (codings undone), transform_pass.c (gzip bodies that may go
- * on as they are), transform_peel.c (gzip that no coding tells of) and transform_close.c (ends by the end of the
- * connection) share. */
+/* Owns what the files of a transform share. transform.c makes text, transform_decode.c undoes codings, and
+ * transform_pass.c passes gzip bodies on as they are. transform_peel.c finds gzip that no coding tells of, and
+ * transform_close.c judges bodies that end with their connection. */
 #ifndef UTFEED_PROXY_OBJECT_TRANSFORM_INTERNAL_H
 #define UTFEED_PROXY_OBJECT_TRANSFORM_INTERNAL_H
 
