@@ -1,6 +1,6 @@
-/* Owns what the files of a transform share. transform.c makes text, transform_decode.c undoes codings, and
- * transform_pass.c passes gzip bodies on as they are. transform_peel.c finds gzip that no coding tells of, and
- * transform_close.c judges bodies that end with their connection. */
+/* Owns what the files of a transform share. Text is made in transform.c, and codings are undone in transform_decode.c.
+ * Gzip that goes on as it is belongs to transform_pass.c, and gzip that no coding tells of to transform_peel.c. Bodies
+ * that end with their connection are judged in transform_close.c. */
 #ifndef UTFEED_PROXY_OBJECT_TRANSFORM_INTERNAL_H
 #define UTFEED_PROXY_OBJECT_TRANSFORM_INTERNAL_H
 
