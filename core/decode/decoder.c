@@ -137,6 +137,15 @@ static size_t decode_all(struct decoder *d, const uint8_t *bytes, size_t len, bo
 	return wide;
 }
 
+static bool has_few_faults(const struct decoder_trial *t, const uint8_t *bytes, size_t len)
+{
+	size_t beyond = 0;
+
+	for (size_t i = 0; i < len; i++)
+		beyond += bytes[i] >> 7;
+	return t->malformed * DECODER_TEXT_PER_FAULT <= (beyond > t->multibyte ? beyond : t->multibyte);
+}
+
 int decoder_try(enum charset cs, const uint8_t *bytes, size_t len, bool complete, struct decoder_trial *trial)
 {
 	struct decoder d;
@@ -154,6 +163,7 @@ int decoder_try(enum charset cs, const uint8_t *bytes, size_t len, bool complete
 		trial->multibyte = wide - (size_t)(d.malformed + d.single);
 	}
 	trial->accepts = trial->malformed == 0;
+	trial->reads = trial->accepts || has_few_faults(trial, bytes, len);
 	decoder_close(&d);
 	return 0;
 }

@@ -55,10 +55,15 @@ size_t decoder_finish(struct decoder *, uint8_t *out, size_t out_cap);
 /* Malformed sequences replaced, dropped or read as a stray byte so far. A pair of surrogates is not counted. */
 uint64_t decoder_malformed(const struct decoder *);
 
+enum { DECODER_TEXT_PER_FAULT = 4 };
+
 /* How a whole buffer looks when decoded as a charset; policies test labels by it. */
 struct decoder_trial {
 	/* every sequence is well-formed; an incomplete one at the end is a fault if `complete` */
 	bool accepts;
+	/* All bytes but a few are text: at most one sequence is malformed for DECODER_TEXT_PER_FAULT bytes beyond
+	 * ASCII, or characters of ISO-2022. */
+	bool reads;
 	/* Sequences that decoding would replace; 0 when accepts. Two faults of careless ISO-2022-JP do not count:
 	 * escape sequences in a row, and controls and blanks where the chosen set has none. */
 	size_t malformed;

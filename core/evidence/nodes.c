@@ -300,7 +300,7 @@ static bool is_for_nodes(enum charset cs)
 	return kind == KIND_SINGLE_BYTE || kind == KIND_DOUBLE_BYTE;
 }
 
-/* Whether all of the bytes can be read as a charset of nodes. -1: out of memory. */
+/* Whether all bytes except a few stray ones can be read as a charset of nodes. -1: out of memory. */
 static int fits_nodes(enum charset cs, const uint8_t *bytes, size_t len)
 {
 	struct decoder_trial t;
@@ -309,7 +309,7 @@ static int fits_nodes(enum charset cs, const uint8_t *bytes, size_t len)
 		return 0;
 	if (decoder_try(cs, bytes, len, false, &t) != 0)
 		return errno == EINVAL ? 0 : -1;
-	return t.accepts;
+	return t.reads;
 }
 
 int nodes_charset(enum charset *cs, const uint8_t *bytes, size_t len, const struct hints *hints,

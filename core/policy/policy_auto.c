@@ -7,7 +7,11 @@
  * It departs from the published rules in three points, with a reason for each. Labels are weighed against what the text
  * says (detector.h), because single-byte sets decode anything. Text that is not UTF-8 to its end is still UTF-8 where
  * that is likelier (nodes.h), because one wrong byte must not cost more than one character. A mark that the bytes
- * behind it contradict is not a mark. */
+ * behind it contradict is not a mark.
+ *
+ * A charset stays in question as long as at most one byte in four beyond ASCII is a stray one (decoder.h). The text
+ * says what strays cost, 15 nats each (language.c), and a label of such a charset weighs little, so that the text has
+ * to look like it, too. Each stray byte becomes one U+FFFD, as it does behind the window. */
 #include <string.h>
 
 #include "core/evidence/detector.h"
@@ -19,6 +23,8 @@
 enum {
 	LABEL = 20 * LANGUAGE_NAT,      /* One that somebody chose; a mark of UTF-8. */
 	THOUGHTLESS = 4 * LANGUAGE_NAT, /* One that servers and templates write without looking (charset.h). */
+	/* One whose charset lacks a few of the bytes: among other charsets, and against UTF-8. */
+	DOUBTFUL = 4 * LANGUAGE_NAT, DOUBTFUL_OVER_UTF_8 = 10 * LANGUAGE_NAT,
 	UTF_8_LABEL = 8 * LANGUAGE_NAT, /* utf-8, for text that is not well-formed. */
 	/* Another charset, for text that is: one label, and two that agree. */
 	OVER_UTF_8 = LANGUAGE_NAT / 2, BOTH_OVER_UTF_8 = 8 * LANGUAGE_NAT
@@ -28,13 +34,14 @@ enum {
 struct candidate {
 	const char *no;             /* the step's name in the path; NULL: none */
 	enum charset charset;
-	bool decodes;               /* it decodes every held byte */
+	bool decodes;               /* it decodes every held byte but a few stray ones */
+	bool strays;                /* there are such */
 };
 
 static const struct candidate none;
 
 /* The declaration that counts here: the visible one, or the one behind white space or junk, or a malformed one. If two
- * stand behind each other, the first that decodes every byte counts: a template puts one before the text's own, and
+ * stand behind each other, the first that reads the text counts: a template puts one before the text's own, and
  * either may be wrong. */
 static const struct charset_label *auto_declared(const struct evidence *e)
 {
@@ -43,7 +50,7 @@ static const struct charset_label *auto_declared(const struct evidence *e)
 
 	if (!e->XMLEnc.label || !e->hidden_enc.label)
 		return e->XMLEnc.label ? e->XMLEnc.label : e->hidden_enc.label;
-	reads = e->XMLEnc.label->charset == CS_UTF_8 ? e->utf8.valid : policy_accepts(e, e->XMLEnc.label->charset, &t);
+	reads = e->XMLEnc.label->charset == CS_UTF_8 ? e->utf8.valid : policy_reads(e, e->XMLEnc.label->charset, &t);
 	return reads ? e->XMLEnc.label : e->hidden_enc.label;
 }
 
@@ -120,9 +127,10 @@ static struct candidate auto_judge(const char *no, enum charset cs, const struct
 
 	if (cs == CS_UTF_8 && e->bom_len == 0 && !e->utf8.valid)
 		return c;
-	if ((f != FAMILY_ASCII && f != FAMILY_STATEFUL) || !policy_accepts(e, cs, &t))
+	if ((f != FAMILY_ASCII && f != FAMILY_STATEFUL) || !policy_reads(e, cs, &t))
 		return c;
 	c.decodes = true;
+	c.strays = !t.accepts;
 	return c;
 }
 
@@ -147,27 +155,33 @@ static bool has_designation(const uint8_t *text, size_t len)
 /* The charsets of ISO-2022 are the ones whose text may be all ASCII bytes. XML text never has an escape character (XML
  * 1.0 [2]), so escape sequences with text behind them prove the charset, whatever a label says; labels only choose
  * among them. Some escape characters may mean nothing, as those of a terminal's colours do, so a charset need not read
- * every byte: the one with the most characters is taken. */
+ * every byte: the one with the most characters is taken. Beside bytes beyond ASCII, the stray ones of the first might
+ * be characters of the next by accident, so the next has to have so many more. Such bytes have to be few and not UTF-8,
+ * unless a label names the charset. */
 static struct candidate by_escapes(const struct evidence *e)
 {
 	const struct charset_label *decl = auto_declared(e), *header = e->CTEnc.label;
 	const enum charset declared = decl ? decl->charset : CS_NONE, order[] = {
 		declared, header ? header->charset : CS_NONE, CS_ISO_2022_JP, CS_ISO_2022_JP_2, CS_ISO_2022_KR
 	};
+	enum { LABELS = 2 };
 	enum charset proved = CS_NONE;
 	struct decoder_trial t = { 0 };
-	size_t len, most = 0;
+	size_t len, least = 0;
+	bool reads;
 	const uint8_t *text = policy_text(e, &len);
 
-	if (!e->utf8.ascii || !has_designation(text, len))
+	if (!has_designation(text, len))
 		return none;
 	for (size_t i = 0; i < sizeof order / sizeof order[0] && (proved == CS_NONE || !t.accepts); i++) {
 		if (family_of(order[i]) != FAMILY_STATEFUL)
 			continue;
-		policy_accepts(e, order[i], &t);
-		if (t.multibyte > most) {
+		reads = policy_reads(e, order[i], &t);
+		if (!e->utf8.ascii && i >= LABELS && (e->utf8.valid || !reads))
+			continue;
+		if (t.multibyte > least) {
 			proved = t.multibyte > t.malformed ? order[i] : CS_NONE;
-			most = t.multibyte;
+			least = t.multibyte + (e->utf8.ascii ? 0 : t.malformed);
 		}
 	}
 	if (proved == CS_NONE)
@@ -180,7 +194,7 @@ static bool is_label(struct candidate c)
 	return c.decodes && family_of(c.charset) == FAMILY_ASCII;
 }
 
-/* A label that somebody chose and that reads all of the text. */
+/* A label that somebody chose and that reads the text. */
 static bool is_chosen(struct candidate label)
 {
 	return is_label(label) && !charset_is_thoughtless(label.charset);
@@ -199,9 +213,14 @@ static struct candidate by_signs(struct candidate decl, struct candidate http, c
 	return none;
 }
 
+static int weight_of_legacy(enum charset cs)
+{
+	return charset_is_thoughtless(cs) ? THOUGHTLESS : LABEL;
+}
+
 static size_t propose(struct proposal *proposals, size_t n, struct candidate label)
 {
-	int weight = charset_is_thoughtless(label.charset) ? THOUGHTLESS : LABEL;
+	int weight = label.strays ? DOUBTFUL : weight_of_legacy(label.charset);
 
 	if (!is_label(label))
 		return n;
@@ -213,7 +232,7 @@ static size_t propose(struct proposal *proposals, size_t n, struct candidate lab
 	return n + 1;
 }
 
-/* The first reading that decodes every held byte. */
+/* The first reading that decodes every held byte but a few stray ones. */
 static struct candidate first_reading(const struct detection *d, struct candidate decl, struct candidate http,
     const struct evidence *e, struct verdict *v)
 {
@@ -276,6 +295,14 @@ static int says_utf_8(const struct evidence *e)
 	return other ? 0 : weight_of(decl) + weight_of(header);
 }
 
+/* What a label says against UTF-8 if it names the charset that all of the text may be in. */
+static int says_legacy(struct candidate label, enum charset whole)
+{
+	if (!is_label(label) || label.charset != whole)
+		return 0;
+	return label.strays ? DOUBTFUL_OVER_UTF_8 : weight_of_legacy(whole);
+}
+
 /* What marks and labels say for UTF-8 against the charset that all of the text may be in. */
 static int64_t lead_of_labels(const struct evidence *e, const struct labels *l, enum charset whole)
 {
@@ -286,9 +313,7 @@ static int64_t lead_of_labels(const struct evidence *e, const struct labels *l, 
 		return lead - BOTH_OVER_UTF_8;
 	if (e->utf8.proven)
 		return lead - (l->decl.charset == whole || l->http.charset == whole ? OVER_UTF_8 : 0);
-	for (size_t i = 0; i < l->n; i++)
-		lead -= l->proposals[i].charset == whole ? l->proposals[i].weight : 0;
-	return lead;
+	return lead - says_legacy(l->decl, whole) - says_legacy(l->http, whole);
 }
 
 /* The charset of nodes that are not UTF-8, and how many are likelier in it. A label weighs as much as for a whole
@@ -337,7 +362,7 @@ static bool stands(const struct verdict *v, const struct evidence *e)
 
 void policy_auto(const struct evidence *e, struct verdict *v)
 {
-	static struct candidate (*const steps[])(const struct evidence *) = { by_bom, by_family, by_utf8, by_escapes };
+	static struct candidate (*const steps[])(const struct evidence *) = { by_bom, by_family, by_escapes, by_utf8 };
 	struct candidate c = none;
 
 	if (e->forced != CS_NONE) {

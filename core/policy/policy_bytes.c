@@ -20,15 +20,20 @@ const uint8_t *policy_text(const struct evidence *e, size_t *len)
 	return e->bytes + e->bom_len;
 }
 
-bool policy_accepts(const struct evidence *e, enum charset cs, struct decoder_trial *t)
+bool policy_reads(const struct evidence *e, enum charset cs, struct decoder_trial *t)
 {
 	size_t len;
 	const uint8_t *text = policy_text(e, &len);
 
 	if (decoder_try(cs, text, len, e->complete, t) == 0)
-		return t->accepts;
+		return t->reads;
 	note(e, errno);
 	return false;
+}
+
+bool policy_accepts(const struct evidence *e, enum charset cs, struct decoder_trial *t)
+{
+	return policy_reads(e, cs, t) && t->accepts;
 }
 
 enum charset policy_guess(const struct evidence *e)

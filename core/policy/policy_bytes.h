@@ -11,6 +11,8 @@
 const uint8_t *policy_text(const struct evidence *, size_t *len);
 /* Whether the charset's decoder accepts all of the bytes. */
 bool policy_accepts(const struct evidence *, enum charset, struct decoder_trial *);
+/* Whether it accepts all of the bytes except a few stray ones (struct decoder_trial). */
+bool policy_reads(const struct evidence *, enum charset, struct decoder_trial *);
 /* The charset that the detector names; CS_NONE: none. */
 enum charset policy_guess(const struct evidence *);
 /* As detector_weigh(), with the evidence's hints; no readings where memory is missing. */

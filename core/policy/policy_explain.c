@@ -53,7 +53,7 @@ static void find_first(struct policy_explanation *x, const struct evidence *e)
 	size_t i;
 
 	for (i = 0; i < d->n && !x->first; i++)
-		if (policy_accepts(e, d->readings[i].charset, &t))
+		if (policy_reads(e, d->readings[i].charset, &t))
 			x->first = &d->readings[i];
 	if (!x->first || i == d->n)
 		return;
@@ -70,7 +70,7 @@ static void try_readings(struct policy_explanation *x, const struct evidence *e)
 	for (size_t i = 0; i < x->trace.n; i++) {
 		for (k = 0; readings[k].reading.charset != readings[i].reading.charset; k++)
 			continue;
-		x->decodes[i] = k < i ? x->decodes[k] : policy_accepts(e, readings[i].reading.charset, &t);
+		x->decodes[i] = k < i ? x->decodes[k] : policy_reads(e, readings[i].reading.charset, &t);
 	}
 }
 

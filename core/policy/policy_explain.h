@@ -22,7 +22,8 @@ struct policy_explanation {
 	struct hints hints;
 	const char *unweighed;              /* Why the text was not weighed; NULL: it was. */
 	struct detector_trace trace;        /* Of what was weighed. */
-	bool decodes[DETECTOR_TRACED];      /* Whether the charset of each of its readings decodes all held bytes. */
+	/* Whether the charset of each of its readings decodes all held bytes but a few stray ones. */
+	bool decodes[DETECTOR_TRACED];
 	/* The first reading of trace.found that decodes them, and the one behind it; NULL: there is none. The first is
 	 * the verdict's, unless it is too unlikely to be a text at all. */
 	const struct reading *first, *next;

@@ -442,6 +442,35 @@ static void trial(void)
 	}
 }
 
+/* What still is a charset's text: one fault for DECODER_TEXT_PER_FAULT bytes beyond ASCII, or characters of ISO-2022. */
+static const struct {
+	const char *rule;
+	enum charset charset;
+	const char *in;
+	bool reads;
+} few_strays[] = {
+	{ "no fault", CS_WINDOWS_1253, "C1 C2", true },
+	{ "a hole among four bytes", CS_WINDOWS_1253, "C1C2C3 D2", true },
+	{ "a hole among three", CS_WINDOWS_1253, "C1C2 D2", false },
+	{ "ASCII does not count", CS_WINDOWS_1253, "61626364 C1C2 D2", false },
+	{ "two holes among eight bytes", CS_WINDOWS_1253, "C1C2C3C4C5C6 D2 FF", true },
+	{ "half a character", CS_SHIFT_JIS, "93FA 967B 81", true },
+	{ "a hole alone", CS_WINDOWS_1255, "D9", false },
+	{ "a byte beside characters of ISO-2022", CS_ISO_2022_JP, "1B2442 467C4B5C467C4B5C 1B2842 FF", true },
+	{ "a byte beside few of them", CS_ISO_2022_JP, "1B2442 467C4B5C467C 1B2842 FF", false },
+};
+
+static void trial_with_strays(void)
+{
+	for (size_t i = 0; i < sizeof few_strays / sizeof few_strays[0]; i++) {
+		uint8_t in[64];
+		struct decoder_trial seen;
+
+		CU_ASSERT_EQUAL(decoder_try(few_strays[i].charset, in, decoding_hex(few_strays[i].in, in), true, &seen), 0);
+		UNIT_ROW(seen.reads == few_strays[i].reads, "%s: %zu", few_strays[i].rule, seen.malformed);
+	}
+}
+
 static void freeing_nothing(void)
 {
 	struct decoder *none = NULL;
@@ -453,4 +482,5 @@ static void freeing_nothing(void)
 UNIT_SUITE(decoder, { "rows", rows }, { "rows inside text", rows_inside_text }, { "long runs", long_runs },
     { "carry before a long piece", carry_before_a_long_piece },
     { "strays of windows-1252", strays_of_windows_1252 }, { "strays of other sets", strays_of_other_sets }, { "literal meaning", literal_meaning }, { "trial", trial },
+    { "trial with strays", trial_with_strays },
     { "freeing nothing", freeing_nothing })
