@@ -15,7 +15,7 @@ BEGIN {
 	}
 	read_list("tests")
 	# One file at most includes each of these; what ends in / is a folder
-	split("iconv.h llhttp.h ares.h zlib.h isa-l/ libdeflate.h expat.h brotli/decode.h zstd.h lmdb.h idn2.h libpsl.h openssl/ hiredis/ crypt.h argon2.h", names, " ")
+	split("iconv.h llhttp.h ares.h zlib.h isa-l/ libdeflate.h expat.h brotli/decode.h zstd.h lmdb.h idn2.h libpsl.h openssl/ nghttp2/ hiredis/ crypt.h argon2.h", names, " ")
 	for (i in names) once[names[i]] = 1
 	named["iconv.h"] = "core/decode/decoder_iconv.c"
 	home["answer"] = "^proxy/answer/"

@@ -186,6 +186,7 @@ make_former() {
 		$1 == "MOVED" { say("Is " $3 " below [gateway] now.") }
 		$1 == "REMOVED" { sentence("Is gone: " $3) }'
 }
+make_limits() { rows "$1" | generate '{ print ".It " toupper(substr($3, 1, 1)) substr($3, 2); say($4 " in a second.") }'; }
 make_countries() { rows "$1" | generate '{ gsub(/ /, ", ", $3); print ".It Li ." $2; say($3 ".") }'; }
 make_advice() {
 	rows "$1" | generate '
@@ -306,6 +307,7 @@ table $operating failures make_failures $failures
 table $operating headers make_headers headers.def
 table $security addresses make_addresses special_addresses.def
 table $security calls make_calls syscalls.def
+table $security limits make_limits h2_limits.def
 table conf/utfeed.conf.5 former make_former former.def
 table $rules labels make_labels labels.def
 table $rules codes make_codes overlay.def

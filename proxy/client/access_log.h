@@ -35,7 +35,7 @@ struct access_log_entry {
 	const char *origin_host;
 	/* The members from here on are for json and combined alone. */
 	int64_t wall_ms;                   /* when the response ended */
-	const char *version;               /* "1.1"; NULL: the request's head was not complete */
+	const char *version;               /* "1.1", "2.0"; NULL: the request's head was not complete */
 	struct slice referer, user_agent;  /* at NULL: none */
 	uint64_t sent_bytes;               /* head, body and framing */
 	const char *way;                   /* answer_way_names */

@@ -9,6 +9,7 @@
 #include "proxy/base/container_of.h"
 #include "proxy/client/client_intercept.h"
 #include "proxy/client/crowd.h"
+#include "proxy/net/h2.h"
 #include "proxy/net/tunnel.h"
 #include "proxy/origin/dial.h"
 
@@ -22,7 +23,7 @@ enum {
 
 /* Takes the exchange from the client. The request's body and the answer let go of the client first, before its task
  * leaves the loop or another request comes. */
-static void client_release(struct client *c)
+void client_release(struct client *c)
 {
 	struct exchange *exchange = c->exchange;
 
@@ -44,7 +45,7 @@ void client_unlist(struct client *c)
 
 /* Lists the client as idle. When the first client becomes idle, its connection can be closed in favour of one that
  * waits to be accepted. */
-static void client_list_idle(struct client *c)
+void client_list_idle(struct client *c)
 {
 	struct client_pool *pool = c->pool;
 	bool first = TAILQ_EMPTY(&pool->idle);
@@ -57,13 +58,15 @@ static void client_list_idle(struct client *c)
 		pool->changed(pool->arg);
 }
 
-enum client_fact { LISTED = 1, BLOCKED = 2, EXCHANGE = 4, STARVED = 8, OPENING = 16, TUNNEL = 32, LOGIN = 64 };
+enum client_fact {
+	LISTED = 1, BLOCKED = 2, EXCHANGE = 4, STARVED = 8, OPENING = 16, TUNNEL = 32, LOGIN = 64, STREAMS = 128
+};
 
 /* Bits of the states that may follow; what must be so in a state, and what else may. */
 #define TO(state) (1u << CL_##state)
 #define OVER (TO(FLUSH) | TO(CLOSED))
 static const struct { unsigned next, must, may; } client_states[] = {
-	[CL_IDLE] = { TO(IDLE) | TO(HEAD) | TO(WAIT) | TO(LINGER) | OVER,
+	[CL_IDLE] = { TO(IDLE) | TO(HEAD) | TO(WAIT) | TO(STREAMS) | TO(LINGER) | OVER,
 	              0, LISTED | BLOCKED | EXCHANGE | STARVED | TUNNEL },
 	[CL_HEAD] = { TO(WAIT) | TO(AUTH) | TO(CONNECT) | OVER, EXCHANGE, BLOCKED },
 	[CL_WAIT] = { TO(WAIT) | TO(SEND) | OVER, EXCHANGE, BLOCKED | STARVED },
@@ -72,6 +75,7 @@ static const struct { unsigned next, must, may; } client_states[] = {
 	[CL_CONNECT] = { TO(TUNNEL) | TO(HELLO) | TO(WAIT) | OVER, EXCHANGE, BLOCKED | OPENING },
 	[CL_HELLO] = { TO(IDLE) | TO(CONNECT) | TO(WAIT) | OVER, EXCHANGE, BLOCKED },
 	[CL_TUNNEL] = { TO(IDLE) | OVER, EXCHANGE | TUNNEL, 0 },
+	[CL_STREAMS] = { TO(LINGER) | OVER, STREAMS, LISTED | EXCHANGE },
 	[CL_FLUSH] = { TO(LINGER) | TO(CLOSED), 0, EXCHANGE },
 	[CL_LINGER] = { OVER, 0, EXCHANGE },
 	[CL_CLOSED] = { 0, 0, EXCHANGE },
@@ -81,7 +85,7 @@ static unsigned client_facts(const struct client *c)
 {
 	return (c->listed ? LISTED : 0) | (c->blocked ? BLOCKED : 0) | (c->exchange ? EXCHANGE : 0) |
 	    (c->exchange && c->exchange->body_starved ? STARVED : 0) | (c->opening ? OPENING : 0) |
-	    (c->tunnel ? TUNNEL : 0) | (c->login ? LOGIN : 0);
+	    (c->tunnel ? TUNNEL : 0) | (c->login ? LOGIN : 0) | (c->h2 ? STREAMS : 0);
 }
 
 void client_enter(struct client *c, enum client_state state)
@@ -112,6 +116,7 @@ void client_close(struct client *c, bool reset)
 	dial_cancel(&c->opening);
 	client_leave_opened(c);
 	tunnel_free(&c->tunnel);
+	h2_free(&c->h2);
 	client_enter(c, unsent ? CL_FLUSH : CL_CLOSED);
 	if (unsent) {
 		conn_want(c->conn, false, true);
@@ -123,7 +128,7 @@ void client_close(struct client *c, bool reset)
 		conn_abort(&c->conn);
 	else
 		conn_close(&c->conn);
-	c->pool->closed++;
+	c->pool->closed += !c->stream;
 	crowd_leave(c->pool->crowds, &c->crowd);
 	loop_disarm(client_loop(c), &c->timer);
 	loop_defer(client_loop(c), &c->task);
@@ -138,11 +143,13 @@ void client_free(struct client *c)
 	assert(!c->reader.object && !c->login && !c->opening && !c->tunnel && !c->timer.queue && !c->upload.queue);
 	loop_forget(client_loop(c), &c->task);
 	assert(task_is_out(&c->task));
+	bool counted = !c->stream;
 	free(c->opened);
 	free(c);
-	pool->count--;
-	pool->closed--;
-	pool->changed(pool->arg);
+	pool->count -= counted;
+	pool->closed -= counted;
+	if (counted)
+		pool->changed(pool->arg);
 }
 
 void client_listen(struct client *c)
@@ -150,12 +157,16 @@ void client_listen(struct client *c)
 	bool full = (client_is_busy(c) || c->blocked) &&
 	    (c->exchange->in_len >= client_in_max(c) || c->exchange->body_starved);
 
-	if (c->state != CL_CLOSED && c->state != CL_FLUSH && c->state != CL_TUNNEL)
+	if (c->state != CL_CLOSED && c->state != CL_FLUSH && c->state != CL_TUNNEL && c->state != CL_STREAMS)
 		conn_want(c->conn, !c->eof && !full, c->blocked);
 }
 
 void client_linger(struct client *c)
 {
+	if (c->stream) {
+		client_close(c, false);
+		return;
+	}
 	client_enter(c, CL_LINGER);
 	conn_shutdown_write(c->conn);
 	client_release(c);
@@ -194,6 +205,7 @@ void client_start(struct client *c)
 	c->exchange->who = c->who;
 	c->id.request++;
 	c->exchange->id = c->id;
+	c->exchange->h2 = c->stream;
 	c->exchange->start_us = client_begin_us(c);
 	c->exchange->first_us = 0;
 	c->exchange->upload_bytes = 0;
@@ -262,6 +274,7 @@ static bool client_step(struct client *c)
 		return (!conn_unsent(c->conn) || client_flush(c)) && client_hello(c);
 	case CL_CONNECT:
 	case CL_TUNNEL:
+	case CL_STREAMS:
 	case CL_FLUSH:
 	case CL_LINGER:
 	case CL_CLOSED:
@@ -327,8 +340,15 @@ void client_on_conn(void *arg, enum conn_event event)
 		client_end(c);
 		return;
 	}
-	if (event == CONN_CONNECTED)
+	if (c->state == CL_STREAMS) {
+		h2_on_event(c->h2);
+		return;
+	}
+	if (event == CONN_CONNECTED) {
 		c->channel = CHANNEL_TLS;
+		if (client_begins_http2(c))
+			return;
+	}
 	if (event == CONN_READABLE && c->channel == CHANNEL_HANDSHAKE)
 		client_explain_tls(c);
 	if (event == CONN_READABLE)
@@ -365,6 +385,8 @@ void client_on_timeout(struct timer *timer)
 		client_refuse(c, 408, "The request header was not complete in time.");
 		client_find_method(c->exchange);
 		client_pump(c);
-	} else
+	} else if (c->state == CL_STREAMS)
+		client_end_streams(c);
+	else
 		client_close(c, c->state == CL_SEND || conn_unsent(c->conn));
 }

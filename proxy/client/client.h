@@ -2,6 +2,7 @@
  * Must not know: origins, or where an answer's object comes from (answer.h).
  *
  * States: IDLE -> HEAD -> WAIT -> SEND -> IDLE ..., HEAD -> CONNECT -> TUNNEL, CONNECT -> HELLO -> IDLE (TLS inside).
+ * IDLE -> STREAMS: it speaks HTTP/2, and its streams are clients.
  * While a password is compared: HEAD -> AUTH -> WAIT or CONNECT. At the end: FLUSH, LINGER, CLOSED. Responses go out
  * in the order of the requests. Short responses are gathered in one write while further requests wait behind them.
  * Invariant: a response that was not complete never looks complete to the client. */

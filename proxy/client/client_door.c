@@ -11,6 +11,7 @@
 
 #include "conf/conf.h"
 #include "proxy/base/log.h"
+#include "proxy/client/client_intercept.h"
 #include "proxy/client/crowd.h"
 #include "proxy/settings/client_rate.h"
 #include "proxy/settings/settings.h"
@@ -104,6 +105,19 @@ static const struct bar *client_bars(const struct client_pool *pool, struct arri
 	    : NULL;
 }
 
+static void client_init(struct client *c, struct client_pool *pool, const struct requester *who,
+    enum client_channel channel)
+{
+	c->pool = pool;
+	c->channel = channel;
+	c->who = *who;
+	c->reader.wake = client_on_wake;
+	c->timer.fire = client_on_timeout;
+	c->upload.fire = client_on_upload_timeout;
+	c->task.run = client_on_task;
+	LIST_INSERT_HEAD(&pool->clients, c, link);
+}
+
 /* NULL: out of memory, and the descriptor is closed. */
 static struct client *client_new(struct client_pool *pool, const struct arrival *arrival)
 {
@@ -119,18 +133,29 @@ static struct client *client_new(struct client_pool *pool, const struct arrival 
 		free(c);
 		return NULL;
 	}
-	c->pool = pool;
+	client_init(c, pool, arrival->who, arrival->tls ? CHANNEL_HANDSHAKE : CHANNEL_PLAIN);
 	c->crowd = arrival->crowd;
-	c->channel = arrival->tls ? CHANNEL_HANDSHAKE : CHANNEL_PLAIN;
-	c->who = *arrival->who;
 	c->id.connection = atomic_fetch_add_explicit(&client_connections, 1, memory_order_relaxed) + 1;
-	c->reader.wake = client_on_wake;
-	c->timer.fire = client_on_timeout;
-	c->upload.fire = client_on_upload_timeout;
-	c->task.run = client_on_task;
-	LIST_INSERT_HEAD(&pool->clients, c, link);
 	pool->count++;
 	stats_add(loop_stats(pool->ctx.loop), STAT_CLIENTS_ACCEPTED, 1);
+	return c;
+}
+
+/* Its requests are numbered as those of the connection. */
+struct client *client_new_stream(struct client *connection, struct conn *conn)
+{
+	struct client *c = calloc(1, sizeof *c);
+
+	if (!c || (connection->opened && !(c->opened = client_copy_opened(connection->opened)))) {
+		free(c);
+		return NULL;
+	}
+	client_init(c, connection->pool, &connection->who, connection->channel);
+	c->conn = conn;
+	conn_set_owner(conn, client_on_conn, c);
+	c->stream = true;
+	c->id = connection->id;
+	connection->id.request++;
 	return c;
 }
 

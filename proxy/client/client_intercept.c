@@ -13,6 +13,7 @@
 #include "proxy/base/log.h"
 #include "proxy/base/text.h"
 #include "proxy/net/conn.h"
+#include "proxy/net/h2.h"
 #include "proxy/net/tls_hello.h"
 #include "proxy/origin/dial.h"
 #include "proxy/origin/fetch_timing.h"
@@ -49,6 +50,17 @@ void client_leave_opened(struct client *c)
 		leaves_cancel(client_leaves(c), &opened->leaf);
 	opened->asked = false;
 	leaf_unref(&opened->leaf.leaf);
+}
+
+struct opened *client_copy_opened(const struct opened *opened)
+{
+	struct opened *copy = calloc(1, sizeof *copy);
+
+	if (copy)
+		*copy = (struct opened){ .to = opened->to, .use = opened->use, .failure = opened->failure };
+	if (copy)
+		memcpy(copy->user, opened->user, sizeof copy->user);
+	return copy;
 }
 
 /* ---- before the answer to the CONNECT ---- */
@@ -138,6 +150,12 @@ bool client_opens(struct client *c)
 	inside_set(&in, &to);
 	if (!interception_wants(ctx->conf, in.host))
 		return false;
+	if (c->stream) {               /* TLS inside a stream is not spoken here */
+		log_step(&c->exchange->id, "intercept: HTTP/1.1 is asked for");
+		h2_require_http1(c->conn);
+		client_close(c, true);
+		return true;
+	}
 	to.tls = true;
 	struct dial_target target = (struct dial_target){ .host = in.host, .port = in.port,
 		.tls = tls_set_origin(ctx->tls, &ctx->conf->direct), .guard = ctx->guard,

@@ -32,6 +32,8 @@ struct opened {
 bool client_opens(struct client *);
 /* Does the next step in CL_HELLO. False: there is none to do now, or the state has changed. */
 bool client_hello(struct client *);
+/* What a stream inside that client's opened CONNECT has of it; to be freed. NULL: out of memory. */
+struct opened *client_copy_opened(const struct opened *);
 /* Lets go of what the connection waits for. */
 void client_leave_opened(struct client *);
 /* Whether a request inside has its answer already, because nothing may be asked there (any more). */

@@ -1,6 +1,7 @@
 /* Owns what the files of a client connection share: client.c (its life), client_door.c (admission), client_read.c
- * (request heads), client_auth.c (names and passwords), client_body.c (a request's body), client_answer.c (responses),
- * client_tunnel.c (CONNECT), client_intercept.c (CONNECT that is opened). Must not know: what client.h must not.
+ * (request heads), client_streams.c (HTTP/2), client_auth.c (names and passwords), client_body.c (a request's body),
+ * client_answer.c (responses), client_tunnel.c (CONNECT), client_intercept.c (CONNECT that is opened). Must not know:
+ * what client.h must not.
  * Invariant: client_close() is the one way out of a connection; after it only its memory is left. */
 #ifndef UTFEED_PROXY_CLIENT_CLIENT_INTERNAL_H
 #define UTFEED_PROXY_CLIENT_CLIENT_INTERNAL_H
@@ -31,6 +32,7 @@ enum client_state {
 	CL_CONNECT,
 	CL_HELLO,
 	CL_TUNNEL,
+	CL_STREAMS,
 	CL_FLUSH,
 	CL_LINGER,
 	CL_CLOSED
@@ -60,6 +62,7 @@ struct exchange {
 	size_t parsed;                 /* bytes of `in` that the parser has seen */
 	struct raw_target target;      /* how far it was read before the parser */
 	struct requester who;          /* the client that asks */
+	bool h2;                       /* the request is a stream of HTTP/2 */
 	struct log_id id;
 	uint64_t start_us;             /* client_begin_us() */
 	/* when bytes of the answer were handed over first, its head among them, and last; 0: not yet, or nobody
@@ -100,6 +103,8 @@ struct client {
 	/* the CONNECT that was opened: requests come inside it, or will; NULL: none was */
 	struct opened *opened;
 	struct tunnel *tunnel;         /* CL_TUNNEL: the connection's events go there */
+	struct h2 *h2;                 /* CL_STREAMS: likewise */
+	bool stream;                   /* its connection is a stream of another client's */
 	struct crowd *crowd;           /* of the client's address; NULL: not counted */
 	struct object_reader reader;
 	struct object_writer body_writer;
@@ -209,7 +214,9 @@ void client_close(struct client *, bool reset);
  * its way. */
 void client_linger(struct client *);
 void client_idle(struct client *);
+void client_list_idle(struct client *);
 void client_unlist(struct client *);           /* the client is no longer idle */
+void client_release(struct client *);          /* takes its exchange away */
 void client_pump(struct client *);             /* does every step that can be done now */
 void client_on_conn(void *client, enum conn_event);
 void client_free(struct client *);             /* one that is closed */
@@ -293,6 +300,21 @@ static inline void client_log(struct client *c, const char *end)
 
 /* client_measure.c. The way by which the request came in; WAY_NONE: it was refused before a way was found. */
 enum answer_way client_way(const struct client *);
+
+/* client_streams.c. Whether the connection, whose handshake is done, speaks HTTP/2 from now on, or is closed. */
+bool client_begins_http2(struct client *);
+/* Whether the first bytes of a plain connection are those of HTTP/2 (option h2c). */
+enum client_preface {
+	PREFACE_NONE,
+	PREFACE_BEGUN,                 /* as far as they came */
+	PREFACE_TAKEN                  /* it speaks HTTP/2 from now on, or is closed */
+};
+enum client_preface client_prefaces(struct client *);
+/* The connection was idle for long, or does not take its end. */
+void client_end_streams(struct client *);
+
+/* client_door.c. A client for a stream of that one's connection. NULL: out of memory. */
+struct client *client_new_stream(struct client *, struct conn *);
 
 /* client_tunnel.c */
 void client_connect(struct client *);          /* carries out a CONNECT */

@@ -7,6 +7,7 @@
 
 #include "proxy/client/crowd.h"
 #include "proxy/http/http_parse.h"
+#include "proxy/net/h2.h"
 
 enum {
 	CLIENT_IN_FIRST_BYTES = 4096 - 64,
@@ -63,6 +64,7 @@ struct exchange *exchange_take(struct client_pool *pool, size_t max_fields)
 	http_msg_reset(&exchange->msg);
 	exchange->in_len = exchange->parsed = exchange->interim = 0;
 	exchange->status = 0;
+	exchange->h2 = false;
 	return exchange;
 }
 
@@ -163,7 +165,9 @@ void client_pool_leave(struct client_pool *pool)
 
 	pool->leaving = true;
 	LIST_FOREACH(c, &pool->clients, link)
-		if (c->state != CL_SEND)
+		if (c->state == CL_STREAMS)
+			h2_leave(c->h2);
+		else if (c->state != CL_SEND)
 			client_ends(c, AFTER_CLOSES);
 }
 

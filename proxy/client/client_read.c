@@ -11,7 +11,10 @@
 #include "proxy/client/client_intercept.h"
 #include "proxy/http/http_parse.h"
 #include "proxy/net/conn.h"
+#include "proxy/net/h2.h"
 #include "proxy/settings/settings.h"
+
+#define H2C_IS_OFF "HTTP/2 needs TLS here. To allow it without, write in utfeed's configuration: h2c = on"
 
 void client_refuse(struct client *c, int status, const char *text)
 {
@@ -47,6 +50,15 @@ static bool client_has_method(const struct exchange *exchange)
 	return n && n < exchange->in_len && exchange->in[n] == ' ';
 }
 
+/* Whether the client begins with HTTP/2 where only the option h2c stands against it (RFC 9113 section 3.4). */
+static bool client_wants_h2c(const struct client *c)
+{
+	static const char preface[] = "PRI * HTTP/2";
+
+	return c->channel == CHANNEL_PLAIN && !client_conf(c)->h2c && c->exchange->in_len >= sizeof preface - 1 &&
+	    !memcmp(c->exchange->in, preface, sizeof preface - 1);
+}
+
 static void client_refuse_error(struct client *c)
 {
 	switch (http_parser_error(c->exchange->parser)) {
@@ -57,7 +69,7 @@ static void client_refuse_error(struct client *c)
 			client_refuse(c, 400, "The request cannot be understood.");
 		break;
 	case HTTP_E_VERSION:
-		client_refuse(c, 505, "Only HTTP/1.0 and HTTP/1.1 are spoken here.");
+		client_refuse(c, 505, client_wants_h2c(c) ? H2C_IS_OFF : "Only HTTP/1.0 and HTTP/1.1 are spoken here.");
 		break;
 	case HTTP_E_TOO_MANY_FIELDS:
 		client_refuse(c, 431, "The request has too many header fields.");
@@ -170,8 +182,12 @@ static void client_request(struct client *c)
 	if (log_is(LOG_LEVEL_DEBUG))
 		client_tell_request(c);
 	request_read(&exchange->request, m);
-	if (!m->keep_alive || c->pool->leaving)
+	if (!m->keep_alive || c->pool->leaving || c->stream)
 		client_ends(c, AFTER_CLOSES);
+	if (c->stream && h2_head_is_cut(c->conn)) {
+		client_refuse(c, 431, "The request header is too large.");
+		return;
+	}
 	if (m->target_len > client_conf(c)->max_url_bytes) {
 		client_refuse(c, 414, "The URL is too long.");
 		return;
@@ -251,6 +267,12 @@ bool client_parse(struct client *c)
 	bool first = c->state == CL_IDLE;
 	size_t used;
 
+	if (first && exchange && client_conf(c)->h2c) {
+		enum client_preface preface = client_prefaces(c);
+
+		if (preface != PREFACE_NONE)
+			return preface == PREFACE_TAKEN;
+	}
 	if (first && exchange)
 		client_skip_empty_lines(exchange);
 	if (!exchange || exchange->parsed == exchange->in_len) {

@@ -96,6 +96,19 @@ struct conn *conn_new(struct loop *loop, int fd, const struct sockaddr *peer, so
 	return conn;
 }
 
+struct conn *conn_new_without_socket(const struct conn *through, const struct conn_transport *transport)
+{
+	struct conn *conn = calloc(1, sizeof *conn);
+
+	if (!conn)
+		return NULL;
+	conn->loop = through->loop;
+	conn->transport = conn->keeper = transport;
+	conn->fd = -1;
+	conn->address = through->address;
+	return conn;
+}
+
 struct conn *conn_connect(struct loop *loop, const struct sockaddr *address, socklen_t len, conn_event_f *on_event,
     void *arg)
 {
@@ -139,11 +152,13 @@ void conn_close(struct conn **cp)
 	conn->keeper->free(conn);
 	/* Where received bytes are unread, close() sends a reset, and bytes that the kernel holds back would be
 	 * lost. */
-	if (conn->held)
-		shutdown(conn->fd, SHUT_WR);
-	event_del(&conn->read_event);
-	event_del(&conn->write_event);
-	close(conn->fd);
+	if (conn->fd >= 0) {
+		if (conn->held)
+			shutdown(conn->fd, SHUT_WR);
+		event_del(&conn->read_event);
+		event_del(&conn->write_event);
+		close(conn->fd);
+	}
 	free(conn);
 }
 
@@ -153,7 +168,8 @@ void conn_abort(struct conn **cp)
 	struct conn *conn = *cp;
 
 	if (conn) {
-		setsockopt(conn->fd, SOL_SOCKET, SO_LINGER, &reset, sizeof reset);
+		if (conn->fd >= 0)
+			setsockopt(conn->fd, SOL_SOCKET, SO_LINGER, &reset, sizeof reset);
 		conn->held = false;
 		conn->transport = &conn_plain;    /* no close_notify */
 	}
@@ -206,6 +222,8 @@ static void conn_arm_event(struct conn *conn, struct event *event, bool *armed, 
 
 void conn_arm(struct conn *conn)
 {
+	if (conn->fd < 0)
+		return;
 	conn_arm_event(conn, &conn->read_event, &conn->armed_read,
 	    (conn->want_read && !conn->connecting) || conn->need & CONN_NEED_READ);
 	conn_arm_event(conn, &conn->write_event, &conn->armed_write,
@@ -214,7 +232,7 @@ void conn_arm(struct conn *conn)
 
 void conn_want(struct conn *conn, bool readable, bool writable)
 {
-	bool resumed = readable && !conn->want_read;
+	bool resumed = (readable && !conn->want_read) || (conn->fd < 0 && writable && !conn->want_write);
 
 	if (readable == conn->want_read && writable == conn->want_write)
 		return;
@@ -309,18 +327,25 @@ void conn_acknowledge(struct conn *conn)
 {
 	int on = 1;
 
-	setsockopt(conn->fd, IPPROTO_TCP, TCP_QUICKACK, &on, sizeof on);
+	if (conn->fd >= 0)
+		setsockopt(conn->fd, IPPROTO_TCP, TCP_QUICKACK, &on, sizeof on);
 }
 
 void conn_shutdown_write(struct conn *conn)
 {
 	conn->transport->shutdown(conn);
-	shutdown(conn->fd, SHUT_WR);
+	if (conn->fd >= 0)
+		shutdown(conn->fd, SHUT_WR);
 }
 
 bool conn_is_open(const struct conn *conn)
 {
 	return !conn->connecting;
+}
+
+enum conn_protocol conn_protocol(const struct conn *conn)
+{
+	return conn->keeper->protocol(conn);
 }
 
 bool conn_is_reset(const struct conn *conn)

@@ -102,6 +102,10 @@ void conn_acknowledge(struct conn *);
 void conn_shutdown_write(struct conn *);
 /* Whether it is connected, over TLS with its handshake done. */
 bool conn_is_open(const struct conn *);
+/* The protocol of an open connection. Over TLS both sides have agreed on it (ALPN, RFC 7301). A plain connection has
+ * HTTP/1, and so has one whose peer named no protocol. */
+enum conn_protocol { CONN_HTTP_1, CONN_HTTP_2 };
+enum conn_protocol conn_protocol(const struct conn *);
 /* Whether the peer has reset the connection; no event tells so while neither reading nor writing is wanted. Reads and
  * writes report any other failure. */
 bool conn_is_reset(const struct conn *);

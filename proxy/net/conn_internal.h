@@ -24,13 +24,17 @@ struct conn_transport {
 	void (*shutdown)(struct conn *);       /* tells the peer that no more bytes follow */
 
 	/* The rest is about the state that a transport keeps beside the connection. */
-	bool (*pending)(const struct conn *);  /* Whether it holds bytes, or the end, that the owner has not read. */
-	void (*resume)(struct conn *);         /* Reports CONN_READABLE at the end of this turn */
+	/* Whether it holds bytes, or the end, that the owner has not read. Without a socket also whether it takes bytes
+	 * from an owner that wants to write. */
+	bool (*pending)(const struct conn *);
+	void (*resume)(struct conn *);         /* reports what is pending at the end of this turn */
 	const struct failure *(*failure)(const struct conn *);         /* NULL: errno tells why */
 	void (*free)(struct conn *);
+	enum conn_protocol (*protocol)(const struct conn *);   /* as conn_protocol() */
 };
 
 struct conn_tls;
+struct h2_stream;
 
 struct conn {
 	struct loop *loop;
@@ -41,7 +45,8 @@ struct conn {
 	struct conn_tls *tls;          /* the state of TLS; NULL: plain */
 	conn_event_f *on_event;
 	void *arg;
-	int fd, err;
+	struct h2_stream *stream;      /* the stream of HTTP/2 that it is; NULL: it has a socket */
+	int fd, err;                   /* fd -1: it is a stream */
 	bool connecting;               /* the handshake is under way: only need counts */
 	uint8_t need;                  /* enum conn_need: what the transport waits for, whatever the owner wants */
 	bool want_read, want_write;    /* what the owner asked for (conn_want()) */
@@ -61,6 +66,9 @@ struct conn {
 
 extern const struct conn_transport conn_plain;
 
+/* A connection of that transport which goes through the other one, and has its peer. It has no owner yet, and no
+ * socket: the transport tells of events. NULL: out of memory. */
+struct conn *conn_new_without_socket(const struct conn *through, const struct conn_transport *);
 /* Goes on with the handshake, and tells the owner when it is over. For a transport that waited for something else than
  * the socket. */
 void conn_handshake(struct conn *);

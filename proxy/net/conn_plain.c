@@ -82,5 +82,11 @@ static void plain_nothing(struct conn *conn)
 	(void)conn;
 }
 
+static enum conn_protocol plain_protocol(const struct conn *conn)
+{
+	(void)conn;
+	return CONN_HTTP_1;
+}
+
 const struct conn_transport conn_plain = { plain_handshake, plain_read, plain_writev, plain_shutdown, plain_pending,
-	plain_nothing, plain_failure, plain_nothing };
+	plain_nothing, plain_failure, plain_nothing, plain_protocol };

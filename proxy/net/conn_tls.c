@@ -421,8 +421,13 @@ static void tls_free(struct conn *conn)
 	conn->tls = NULL;
 }
 
+static enum conn_protocol tls_protocol(const struct conn *conn)
+{
+	return tls_alpn_chosen(conn->tls->ssl);
+}
+
 static const struct conn_transport conn_tls = {
-	tls_handshake, tls_read, tls_writev, tls_shutdown, tls_pending, tls_resume, tls_failure, tls_free
+	tls_handshake, tls_read, tls_writev, tls_shutdown, tls_pending, tls_resume, tls_failure, tls_free, tls_protocol
 };
 
 /* ---- starting ---- */

@@ -37,10 +37,15 @@ static bool is_forward_secret(const SSL_CIPHER *c)
 	return SSL_CIPHER_get_kx_nid(c) == NID_kx_ecdhe || is_tls_1_3(c);
 }
 
+bool tls_is_strong(const SSL_CIPHER *c)
+{
+	return is_forward_secret(c) && SSL_CIPHER_is_aead(c);
+}
+
 static bool is_spoken(const SSL_CIPHER *c, enum tls_ciphers which)
 {
 	if (which == TLS_CIPHERS_STRONG)
-		return is_forward_secret(c) && SSL_CIPHER_is_aead(c);
+		return tls_is_strong(c);
 	return is_forward_secret(c) || SSL_CIPHER_get_kx_nid(c) == NID_kx_rsa;
 }
 

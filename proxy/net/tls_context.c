@@ -18,10 +18,6 @@
 
 enum { TLS_SECURITY_LEVEL = 2 };        /* 112 bits: RSA 2048, no SHA-1 signatures */
 
-/* RFC 7301: a byte of length, then the name */
-static const unsigned char alpn[] = "\x08http/1.1\x08http/1.0";
-enum { ALPN_CLIENT_BYTES = 9, ALPN_BYTES = sizeof alpn - 1 };
-
 static const struct tls_why out_of_memory = { TLS_FILE_NONE, "out of memory" };
 
 struct tls_context {
@@ -133,18 +129,6 @@ static int ctx_read_key(SSL_CTX *ctx, const char *key, const char *cert, struct 
 	return -1;
 }
 
-static int on_alpn(SSL *ssl, const unsigned char **out, unsigned char *out_len, const unsigned char *in,
-    unsigned in_len, void *arg)
-{
-	unsigned char *chosen;
-
-	(void)ssl, (void)arg;
-	if (SSL_select_next_proto(&chosen, out_len, alpn, ALPN_BYTES, in, in_len) != OPENSSL_NPN_NEGOTIATED)
-		return SSL_TLSEXT_ERR_ALERT_FATAL;     /* RFC 7301 section 3.2 */
-	*out = chosen;
-	return SSL_TLSEXT_ERR_OK;
-}
-
 static void ctx_set_client(SSL_CTX *ctx, const struct tls_settings *settings)
 {
 	/* What conn_tls_on_certificate() says counts in any case: also of a peer that need not prove who it is, absurd
@@ -154,7 +138,6 @@ static void ctx_set_client(SSL_CTX *ctx, const struct tls_settings *settings)
 	/* A certificate's names are read where RFC 9525 puts them, not from the subject. */
 	X509_VERIFY_PARAM_set_hostflags(SSL_CTX_get0_param(ctx),
 	    X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS | X509_CHECK_FLAG_NEVER_CHECK_SUBJECT);
-	SSL_CTX_set_alpn_protos(ctx, alpn, ALPN_CLIENT_BYTES);
 	SSL_CTX_set_session_cache_mode(ctx, SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL);
 	SSL_CTX_sess_set_new_cb(ctx, conn_tls_on_session);
 }
@@ -245,10 +228,10 @@ static SSL_CTX *ctx_assemble(const struct tls_settings *settings, struct tls_why
 	    SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER | SSL_MODE_RELEASE_BUFFERS);
 	SSL_CTX_set_read_ahead(ctx, 1);
 	tls_limits_set(ctx, settings->side);
+	tls_alpn_set(ctx, settings);
 	if (settings->side == TLS_SERVER) {
 		SSL_CTX_set_session_cache_mode(ctx, SSL_SESS_CACHE_OFF);       /* tickets need no memory of ours */
 		SSL_CTX_set_options(ctx, SSL_OP_CIPHER_SERVER_PREFERENCE | SSL_OP_PRIORITIZE_CHACHA);
-		SSL_CTX_set_alpn_select_cb(ctx, on_alpn, NULL);
 	} else {
 		ctx_set_client(ctx, settings);
 	}

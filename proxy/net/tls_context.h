@@ -22,7 +22,9 @@ struct tls_settings {
 	bool verify;                   /* the peer's certificate: chain, dates, purpose and name */
 	const char *ca_file;           /* the authorities that are trusted; "": those of the system */
 	const char *cert, *key;        /* our own, chain included; key "": it stands in cert too */
-	enum tls_version min;          /* for TLS_SERVER */
+	/* for TLS_SERVER */
+	enum tls_version min;
+	bool h2;                       /* HTTP/2 comes before HTTP/1.1, for clients that offer it */
 };
 
 /* The file that is to blame for a failure, if one is. */

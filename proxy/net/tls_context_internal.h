@@ -12,6 +12,7 @@
 #include <openssl/x509v3.h>
 
 #include "proxy/base/failure.h"
+#include "proxy/net/conn.h"
 #include "proxy/net/tls_context.h"
 
 struct loop;
@@ -58,6 +59,11 @@ bool tls_is_wide(const SSL *);
 
 /* tls_ciphers.c. Sets the groups and ciphers, in their order. -1: OpenSSL knows no such group, or out of memory. */
 int tls_ciphers_set(SSL_CTX *, enum tls_ciphers) __attribute__((warn_unused_result));
+bool tls_is_strong(const SSL_CIPHER *);        /* TLS_CIPHERS_STRONG has it */
+
+/* tls_alpn.c. Sets what is offered to servers, or chosen of what clients offer. */
+void tls_alpn_set(SSL_CTX *, const struct tls_settings *);
+enum conn_protocol tls_alpn_chosen(const SSL *);       /* once the handshake is done */
 
 /* tls_failure.c. Notes why utfeed itself refuses the peer, which has to last. */
 struct tls_blame { enum failure_kind error; const char *text; };

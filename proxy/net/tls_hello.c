@@ -75,16 +75,23 @@ static void read_server_name(struct tls_hello *hello, struct hello_part list)
 	hello->name[name.len] = '\0';
 }
 
+static bool is_http(struct hello_part name)
+{
+	static const char *const names[] = { "h2", "http/1.1", "http/1.0" };
+
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		if (name.len == strlen(names[i]) && !memcmp(name.at, names[i], name.len))
+			return true;
+	return false;
+}
+
 static void read_protocols(struct tls_hello *hello, struct hello_part list)
 {
 	struct hello_part names = take_part(&list, 2);
 
 	hello->http = false;
-	while (names.len) {
-		struct hello_part name = take_part(&names, 1);
-
-		hello->http |= name.len == 8 && (!memcmp(name.at, "http/1.1", 8) || !memcmp(name.at, "http/1.0", 8));
-	}
+	while (names.len)
+		hello->http |= is_http(take_part(&names, 1));
 }
 
 /* Whether a list of numbers of two bytes has that one. */

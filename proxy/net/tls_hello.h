@@ -17,7 +17,7 @@ enum tls_hello_kind { TLS_HELLO_MORE, TLS_HELLO_DONE, TLS_HELLO_OTHER };
 struct tls_hello {
 	char name[TLS_HELLO_NAME_MAX]; /* lower case; "": none, or one that cannot be a host's */
 	bool named;                    /* there was a name, whatever it was. */
-	bool http;                     /* It offers HTTP/1.x, or lists no protocols (ALPN) */
+	bool http;                     /* It offers HTTP/1.x or HTTP/2, or lists no protocols (ALPN) */
 	bool ecdsa;                    /* it verifies ECDSA signatures by P-256 */
 	uint16_t version;              /* the newest that it speaks: 0x0301 is TLS 1.0 */
 };

@@ -62,7 +62,7 @@ static int check_names(const struct ca *ca, const struct conf *conf, struct ca_w
 static struct interception *interception_make(const struct conf *conf, struct ca_why *why)
 {
 	const struct tls_settings tls = { .side = TLS_SERVER, .ca_file = "", .cert = "", .key = "",
-		.min = tls_set_version(conf->intercept_tls_min) };
+		.min = tls_set_version(conf->intercept_tls_min), .h2 = true };
 	struct interception *interception = calloc(1, sizeof *interception);
 	struct ca *ca = interception ? ca_read(conf->intercept_ca_cert, conf->intercept_ca_key, why) : NULL;
 	struct tls_why tls_why = { TLS_FILE_NONE, "out of memory" };

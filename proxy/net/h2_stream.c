@@ -1,0 +1,255 @@
+/* A stream as a connection: its transport, and what its owner hears; see h2_internal.h. */
+#include "proxy/net/h2_internal.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "proxy/base/container_of.h"
+
+static void h2_stream_free(struct h2_stream *stream)
+{
+	if (stream->conn || stream->session)
+		return;
+	text_free(&stream->raw);
+	free(stream->spans);
+	held_free(&stream->in);
+	text_free(&stream->lines);
+	text_free(&stream->names);
+	free(stream);
+}
+
+/* The end of a request is no end of its connection, whose reader goes on to learn that the peer has reset the stream.
+ * That of a tunnel is: the other side is told of it. */
+static bool h2_has_ended(const struct h2_stream *stream)
+{
+	return stream->read_ended && stream->tunnels;
+}
+
+static bool h2_has_input(const struct h2_stream *stream)
+{
+	return stream->in_read < stream->in.len || h2_has_ended(stream) || stream->failed;
+}
+
+static bool h2_is_readable(const struct h2_stream *stream)
+{
+	return (stream->conn->want_read && h2_has_input(stream)) || (stream->conn->want_write && stream->failed);
+}
+
+static bool h2_is_writable(const struct h2_stream *stream)
+{
+	return stream->conn->want_write && !stream->waits && !stream->failed;
+}
+
+/* Where both events are due, they come in turn. The owner may close the connection, and so free the stream, in its
+ * callback. */
+static void h2_stream_on_task(struct task *task)
+{
+	struct h2_stream *stream = container_of(task, struct h2_stream, task);
+	struct conn *conn = stream->conn;
+
+	if (!conn)
+		return;
+	bool writable = h2_is_writable(stream);
+	if (writable && h2_is_readable(stream)) {
+		loop_defer(conn->loop, task);
+		writable = stream->told_readable;
+	}
+	if (!writable && !h2_is_readable(stream))
+		return;
+	stream->told_readable = !writable;
+	conn->on_event(conn->arg, writable ? CONN_WRITABLE : CONN_READABLE);
+}
+
+struct h2_stream *h2_stream_new(struct h2 *h2, int32_t id)
+{
+	struct h2_stream *stream = calloc(1, sizeof *stream);
+
+	if (!stream)
+		return NULL;
+	stream->session = h2;
+	stream->id = id;
+	stream->task.run = h2_stream_on_task;
+	stream->urgency = H2_URGENCY_DEFAULT;
+	TAILQ_INSERT_TAIL(&h2->streams, stream, link);
+	return stream;
+}
+
+void h2_stream_end(struct h2_stream *stream, bool failed)
+{
+	struct h2 *h2 = stream->session;
+
+	if (!stream->closed)
+		nghttp2_session_set_stream_user_data(h2->ng, stream->id, NULL);
+	TAILQ_REMOVE(&h2->streams, stream, link);
+	stream->session = NULL;
+	stream->fresh = false;
+	stream->closed = true;
+	stream->failed |= failed;
+	if (stream->conn) {
+		h2->open--;
+		loop_defer(stream->conn->loop, &stream->task);
+	}
+	h2_stream_free(stream);
+}
+
+void h2_stream_reset(struct h2_stream *stream, uint32_t code)
+{
+	if (nghttp2_submit_rst_stream(stream->session->ng, NGHTTP2_FLAG_NONE, stream->id, code))
+		h2_fail(stream->session, NGHTTP2_INTERNAL_ERROR);
+}
+
+void h2_stream_wake(struct h2_stream *stream)
+{
+	if (stream->conn)
+		loop_defer(stream->session->loop, &stream->task);
+}
+
+void h2_wake_writers(struct h2 *h2)
+{
+	struct h2_stream *stream;
+
+	if (h2->out.len >= H2_OUT_BYTES || nghttp2_session_get_remote_window_size(h2->ng) <= 0)
+		return;
+	for (unsigned urgency = 0; urgency < H2_URGENCIES; urgency++)
+		TAILQ_FOREACH(stream, &h2->streams, link)
+			if (stream->waits && stream->urgency == urgency &&
+			    (stream->writing == H2_HEAD ||
+			        nghttp2_session_get_stream_remote_window_size(h2->ng, stream->id) > 0)) {
+				stream->waits = false;
+				h2_stream_wake(stream);
+			}
+}
+
+/* ---- the transport ---- */
+
+static int h2_stream_handshake(struct conn *conn)
+{
+	(void)conn;
+	return 0;
+}
+
+/* All that came was read: the stream's window is as large as at the beginning again. */
+static void h2_give_back(struct h2_stream *stream)
+{
+	if (stream->session && stream->unread) {
+		nghttp2_session_consume_stream(stream->session->ng, stream->id, stream->unread);
+		h2_pull(stream->session);
+	}
+	stream->unread = 0;
+}
+
+static ssize_t h2_stream_read(struct conn *conn, void *buf, size_t cap)
+{
+	struct h2_stream *stream = conn->stream;
+	size_t n = stream->in.len - stream->in_read;
+
+	if (!n) {
+		conn->drained = !h2_has_input(stream);
+		conn->err = ECONNRESET;
+		return stream->failed ? CONN_FAILED : h2_has_ended(stream) ? CONN_EOF : CONN_AGAIN;
+	}
+	if (n > cap)
+		n = cap;
+	memcpy(buf, stream->in.bytes + stream->in_read, n);
+	stream->in_read += n;
+	if (stream->in_read == stream->in.len) {
+		stream->in_read = 0;
+		held_free(&stream->in);
+		h2_give_back(stream);
+	}
+	if (h2_has_input(stream))
+		loop_defer(conn->loop, &stream->task);
+	else
+		conn->drained = true;
+	return (ssize_t)n;
+}
+
+static void h2_stream_shutdown(struct conn *conn)
+{
+	struct h2_stream *stream = conn->stream;
+
+	if (stream->session && h2_stream_finish(stream))
+		h2_pull(stream->session);
+}
+
+static bool h2_stream_pending(const struct conn *conn)
+{
+	return h2_is_readable(conn->stream) || h2_is_writable(conn->stream);
+}
+
+static void h2_stream_resume(struct conn *conn)
+{
+	loop_defer(conn->loop, &conn->stream->task);
+}
+
+static const struct failure *h2_stream_failure(const struct conn *conn)
+{
+	(void)conn;
+	return NULL;
+}
+
+void h2_stream_no_more(struct h2_stream *stream)
+{
+	if (!stream->read_ended)
+		h2_stream_reset(stream, NGHTTP2_NO_ERROR);
+}
+
+/* Closed before its message was whole: the peer must not take what it has for complete. */
+static void h2_stream_close(struct conn *conn)
+{
+	struct h2_stream *stream = conn->stream;
+	struct h2 *h2 = stream->session;
+
+	stream->conn = NULL;
+	stream->dropped = true;
+	loop_forget_own(conn->loop, &stream->task);
+	assert(task_is_out(&stream->task));
+	if (!h2)
+		h2_stream_free(stream);
+	else {
+		if (!stream->ends)
+			h2_stream_reset(stream, stream->http1 ? NGHTTP2_HTTP_1_1_REQUIRED : NGHTTP2_INTERNAL_ERROR);
+		else if (nghttp2_session_get_stream_local_close(h2->ng, stream->id) == 1)
+			h2_stream_no_more(stream);
+		h2->open--;
+		h2_pull(h2);           /* which may free it */
+	}
+}
+
+/* Its bytes are those of HTTP/1.1. */
+static enum conn_protocol h2_stream_protocol(const struct conn *conn)
+{
+	(void)conn;
+	return CONN_HTTP_1;
+}
+
+static const struct conn_transport conn_h2 = {
+	h2_stream_handshake, h2_stream_read, h2_stream_writev, h2_stream_shutdown, h2_stream_pending, h2_stream_resume,
+	h2_stream_failure, h2_stream_close, h2_stream_protocol
+};
+
+bool h2_head_is_cut(const struct conn *stream)
+{
+	return stream->stream->head_cut;
+}
+
+void h2_require_http1(struct conn *stream)
+{
+	stream->stream->http1 = true;
+}
+
+struct conn *h2_stream_open(struct h2_stream *stream)
+{
+	struct h2 *h2 = stream->session;
+	struct conn *conn = conn_new_without_socket(h2->conn, &conn_h2);
+
+	if (!conn)
+		return NULL;
+	conn->stream = stream;
+	stream->conn = conn;
+	h2->open++;
+	h2->used = true;
+	return conn;
+}
