@@ -267,6 +267,8 @@ static void as_combined(void)
 	static const struct { const char *client, *user, *method, *version; int status; const char *want; } cases[] = {
 		{ "[2001:db8::1]:46192", "al \"ice", "GET", "1.1", 200,
 			"2001:db8::1 - al\\x20\\x22ice [21/Nov/2026:03:04:05 +0000] \"GET /f?token=***&b=\\x22 HTTP/1.1\" 200 12 \"http://***@h/?sig=***\" \"a \\x22b\\x22\\xe9\\xc3\\xa9\\x0a\"\n" },
+		{ "192.0.2.7:80", NULL, "GET", "2.0", 200,
+			"192.0.2.7 - - [21/Nov/2026:03:04:05 +0000] \"GET /f?token=***&b=\\x22 HTTP/2.0\" 200 12 \"http://***@h/?sig=***\" \"a \\x22b\\x22\\xe9\\xc3\\xa9\\x0a\"\n" },
 		{ "192.0.2.7:-", NULL, "", NULL, 0,
 			"192.0.2.7 - - [21/Nov/2026:03:04:05 +0000] \"-\" 000 12 \"http://***@h/?sig=***\" \"a \\x22b\\x22\\xe9\\xc3\\xa9\\x0a\"\n" },
 	};

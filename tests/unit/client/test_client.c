@@ -394,7 +394,7 @@ static void closed(void)
 		for (size_t to = CL_IDLE; to <= CL_CLOSED; to++) {
 			bool legal = strstr(world_follow[from], world_names[to]);
 			struct client c = { .state = from, .exchange = &some, .tunnel = to == CL_TUNNEL ? (struct tunnel *)&c : NULL,
-				.login = to == CL_AUTH ? (struct login_waiter *)&c : NULL };
+				.login = to == CL_AUTH ? (struct login_waiter *)&c : NULL, .h2 = to == CL_STREAMS ? (struct h2 *)&c : NULL };
 
 			UNIT_ROW(may_enter(c, to) == legal, "%s to %s", world_names[from], world_names[to]);
 			UNIT_ROW(legal || !(world_walked[from] >> to & 1), "%s to %s was seen", world_names[from], world_names[to]);
@@ -416,6 +416,8 @@ static void combinations(void)
 			{ .state = CL_CONNECT, .exchange = &some, .tunnel = (struct tunnel *)&c, .opening = (void *)&c }, CL_TUNNEL },
 		{ "a password that nobody compares", { .state = CL_HEAD, .exchange = &some }, CL_AUTH },
 		{ "an answer while a password is compared", { .state = CL_AUTH, .exchange = &some, .login = (void *)&c }, CL_WAIT },
+		{ "streams without a session", { .state = CL_IDLE }, CL_STREAMS },
+		{ "a session, and closed", { .state = CL_STREAMS, .h2 = (struct h2 *)&c }, CL_CLOSED },
 		{ "blocked, and closed", { .state = CL_SEND, .exchange = &some, .blocked = true }, CL_CLOSED },
 		{ "listed, and closed", { .state = CL_IDLE, .listed = true }, CL_CLOSED },
 	};

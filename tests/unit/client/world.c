@@ -27,10 +27,10 @@ enum { PATIENCE_MS = 30 * 1000, HURRY_MS = 1000, SPINS = 256 };
 
 struct world world;
 
-const char *const world_names[] = { "IDLE", "HEAD", "WAIT", "SEND", "AUTH", "CONNECT", "HELLO", "TUNNEL", "FLUSH", "LINGER", "CLOSED" };
-const char *const world_follow[] = { "IDLE HEAD WAIT LINGER FLUSH CLOSED", "WAIT AUTH CONNECT FLUSH CLOSED", "WAIT SEND FLUSH CLOSED",
+const char *const world_names[] = { "IDLE", "HEAD", "WAIT", "SEND", "AUTH", "CONNECT", "HELLO", "TUNNEL", "STREAMS", "FLUSH", "LINGER", "CLOSED" };
+const char *const world_follow[] = { "IDLE HEAD WAIT STREAMS LINGER FLUSH CLOSED", "WAIT AUTH CONNECT FLUSH CLOSED", "WAIT SEND FLUSH CLOSED",
 	"IDLE FLUSH CLOSED", "WAIT CONNECT FLUSH CLOSED", "TUNNEL HELLO WAIT FLUSH CLOSED", "IDLE CONNECT WAIT FLUSH CLOSED",
-	"IDLE FLUSH CLOSED", "LINGER CLOSED", "FLUSH CLOSED", "" };
+	"IDLE FLUSH CLOSED", "LINGER FLUSH CLOSED", "LINGER CLOSED", "FLUSH CLOSED", "" };
 unsigned world_walked[COUNT(world_names)];
 
 static void note(struct client *c, enum client_state to)

@@ -24,6 +24,7 @@ static const struct { const char *name, *text, *formatted; } values[] = {
 	{ "trusted-proxies", "10.0.0.1, fd00::/8", "10.0.0.1/32\nfd00::/8\n" },
 	{ "client-field", "Forwarded", "forwarded" },
 	{ "proxy-protocol", "on", "on" },
+	{ "h2c", "on", "on" },
 	{ "workers", "4", "4" },
 	{ "max-connections", "500", "500" },
 	{ "client-connections", "0", "0" },

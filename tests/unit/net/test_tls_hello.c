@@ -104,7 +104,10 @@ static void hellos(void)
 		{ "a NUL in it", 0x0303, BYTES(RSA_SUITES), BYTES(SNI("\x08", "\x06", "\3", "a\0b")), "0303 rsa http ?" },
 		{ "longer than its list", 0x0303, BYTES(RSA_SUITES), BYTES(SNI("\x0a", "\x08", "\x09", "A.org")), "0303 rsa http -" },
 		{ "RFC 7301: HTTP/1.1 among them", 0x0303, BYTES(RSA_SUITES), BYTES("\0\x10\0\x0e\0\x0c\2h2\x08http/1.1"), "0303 rsa http -" },
-		{ "HTTP/2 alone", 0x0303, BYTES(RSA_SUITES), BYTES("\0\x10\0\5\0\3\2h2"), "0303 rsa other -" },
+		{ "HTTP/2 alone", 0x0303, BYTES(RSA_SUITES), BYTES("\0\x10\0\5\0\3\2h2"), "0303 rsa http -" },
+		{ "HTTP/1.0 alone", 0x0303, BYTES(RSA_SUITES), BYTES("\0\x10\0\x0b\0\x09\x08http/1.0"), "0303 rsa http -" },
+		{ "names that begin alike, or end early", 0x0303, BYTES(RSA_SUITES), BYTES("\0\x10\0\x0a\0\x08\3h2c\1h\1i"), "0303 rsa other -" },
+		{ "RFC 7301: none", 0x0303, BYTES(RSA_SUITES), BYTES("\0\x10\0\2\0\0"), "0303 rsa other -" },
 		{ "an extension longer than all", 0x0303, BYTES(RSA_SUITES), BYTES("\0\x10\xff\xff\0\3\2h2"), "0303 rsa other -" },
 		{ "half an extension", 0x0303, BYTES(RSA_SUITES), BYTES("\0"), "0303 rsa http -" },
 	};
