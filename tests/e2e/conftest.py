@@ -11,7 +11,7 @@ import socket
 import pytest
 
 import schema
-from certs import Authority
+from certs import Authority, client_context
 from clock import Clock
 from parents import Parent
 from peers import Canary, Origin, TlsOrigin
@@ -232,6 +232,24 @@ def listening(start, good):
     """A utfeed that also takes clients over TLS; .tls_port says where."""
     def run(origin, *options, cert=good.chain, key=good.key, **how):
         return start(origin, "--tls-listen", "127.0.0.1:0", "--tls-listen-cert", cert, "--tls-listen-key", key, *options, **how)
+    return run
+
+
+@pytest.fixture
+def speaking(start, listening, authority):
+    """speaking(way, origin, option...): a utfeed that speaks HTTP/2 to clients, by TLS ("h2") or without ("h2c"); .http2() gives a
+    connection to it."""
+    http2 = pytest.importorskip("http2", reason="no python3-hpack here")
+
+    def run(way, to, *options, **how):
+        proxy = listening(to, *options, **how) if way == "h2" else start(to, "--h2c", "on", *options, **how)
+
+        def connect(**kind):
+            context = client_context(authority.root) if way == "h2" else None
+            proxy.clients.append(http2.Http2(proxy.tls_port if context else proxy.port, context, **kind))
+            return proxy.clients[-1]
+        proxy.http2 = connect
+        return proxy
     return run
 
 

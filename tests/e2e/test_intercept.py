@@ -221,9 +221,18 @@ def test_no_http_is_told_so(opening, secure, enter):
     assert got.status == 400 and client.is_ended()
 
 
-def test_http_2_alone_is_refused(opening, secure, enter, ca):
+@pytest.mark.parametrize("offered, chosen", [(["h2"], "h2"), (["http/1.1", "h2"], "h2"), (["http/1.1"], "http/1.1"), ([], None)])
+def test_protocols_inside(opening, secure, enter, ca, offered, chosen):
+    """A client that offers HTTP/2 speaks it, whether alone or not (ALPN)."""
     context = ca.context()
-    context.set_alpn_protocols(["h2"])
+    context.set_alpn_protocols(offered)
+    client = enter(opening("--intercept-else", "tunnel", "--connect-allow", "localhost:*"), secure, context=context)
+    assert client.tls.selected_alpn_protocol() == chosen
+
+
+def test_no_http_offered_is_refused(opening, secure, enter, ca):
+    context = ca.context()
+    context.set_alpn_protocols(["imap"])
     with pytest.raises(ssl.SSLError, match="(?i)no.application.protocol"):
         enter(opening(), secure, context=context)
 
@@ -248,26 +257,26 @@ def test_else_tunnel(opening, origin, sent):
     assert b"".join(back) == b"answer" and client.is_ended()
 
 
-def test_else_tunnel_http_2(opening, tls_origin, good, authority):
-    """A client that offers HTTP/2 alone speaks with the origin itself, under the origin's certificate."""
+def test_else_tunnel_no_http_offered(opening, tls_origin, good, authority):
+    """A client that offers no HTTP speaks with the origin itself, under the origin's certificate."""
     context = server_context(good)
-    context.set_alpn_protocols(["h2"])
+    context.set_alpn_protocols(["imap"])
     origin = tls_origin(context)
     proxy = opening("--intercept-else", "tunnel", "--connect-allow", "localhost:*")
     own = ssl.create_default_context(cafile=authority.root.cert)
-    own.set_alpn_protocols(["h2"])
+    own.set_alpn_protocols(["imap"])
     client = proxy.client()
     client.send(f"CONNECT localhost:{origin.port} HTTP/1.1\r\nHost: a\r\n\r\n".encode())
     origin.accept()                    # the look at the origin
     assert client.response(method="CONNECT").status == 200
     accepting = Background(origin.accept)
     client.sock = own.wrap_socket(client.sock, server_hostname="localhost", suppress_ragged_eofs=False)
-    assert client.sock.selected_alpn_protocol() == "h2"
+    assert client.sock.selected_alpn_protocol() == "imap"
     upstream = accepting.join()
-    client.send(b"PRI * HTTP/2.0")
+    client.send(b"a1 CAPABILITY\r\n")
     got = []
-    upstream.stream.exactly(14, got)
-    assert b"".join(got) == b"PRI * HTTP/2.0"
+    upstream.stream.exactly(15, got)
+    assert b"".join(got) == b"a1 CAPABILITY\r\n"
 
 
 def test_else_tunnel_only_where_allowed(opening, secure):

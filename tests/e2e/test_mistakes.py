@@ -91,6 +91,7 @@ FLAGS = [
     (["--threads", "4"], "'--threads'", "is not an option", "write workers"),
     (["--timeout=3s"], "'--timeout'", "is not an option", "write connect-timeout"),
     (["--metrics", "on"], "'--metrics'", "is not an option", "write admin-listen"),
+    (["--http2", "on"], "'--http2'", "is not an option", "write h2c = on"),
     (["--pidfile", "/a"], "'--pidfile'", "is not an option", "leave it out"),
     (["-x"], "'-x'", "is not an option", "utfeed serve --help lists them"),
     (["utfeed.conf"], "argument 1", "is neither an option nor the value of one", "-c FILE"),

@@ -98,6 +98,15 @@ WELL_FRAMED = {"fragment", "asterisk", "no Host", "two Hosts", "two equal Hosts"
                "Host with a space", "Host with a bad port"}
 
 
+@pytest.mark.parametrize("options", [(), ("--h2c", "off")])
+def test_http_2_without_tls(start, origin, options):
+    """Whoever begins with it (RFC 9113 section 3.4) hears what to write where the option is off."""
+    client = start(origin, *options).client()
+    client.send(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
+    got = client.response()
+    assert got.status == 505 and b"h2c = on" in got.body and client.is_ended()
+
+
 @pytest.mark.parametrize("name", BAD)
 def test_bad_requests(old_proxy, old_origin, name):
     client = old_proxy.client()

@@ -450,14 +450,29 @@ def test_listener_resumes_sessions(listening, origin, authority, version):
     assert reused == [False, True]
 
 
-def test_listener_alpn(listening, origin, authority):
-    proxy = listening(origin)
+@pytest.mark.parametrize("offered, chosen", [
+    (["http/1.1", "h2"], "h2"), (["h2"], "h2"), (["http/1.1"], "http/1.1"), (["http/1.0"], "http/1.0"), ([], None)])
+def test_listener_alpn(listening, origin, authority, offered, chosen):
     context = client_context(authority.root)
+    context.set_alpn_protocols(offered)
+    assert TlsClient(listening(origin).tls_port, context).sock.selected_alpn_protocol() == chosen
+
+
+def test_listener_alpn_of_nothing_spoken(listening, origin, authority):
+    """RFC 7301 section 3.2."""
+    context = client_context(authority.root)
+    context.set_alpn_protocols(["h3"])
+    with pytest.raises(ssl.SSLError, match="(?i)no.application.protocol"):
+        TlsClient(listening(origin).tls_port, context)
+
+
+def test_listener_alpn_with_a_cipher_that_http_2_must_not_have(listening, origin, authority):
+    """RFC 9113 section 9.2.2 and appendix A."""
+    context = client_context(authority.root, ssl.TLSVersion.TLSv1_2)
+    context.set_ciphers("ECDHE-ECDSA-AES128-SHA:ECDHE-RSA-AES128-SHA:@SECLEVEL=0")
     context.set_alpn_protocols(["h2", "http/1.1"])
+    proxy = listening(origin, "--tls-listen-min", "1.1")
     assert TlsClient(proxy.tls_port, context).sock.selected_alpn_protocol() == "http/1.1"
-    context.set_alpn_protocols(["h2"])
-    with pytest.raises(ssl.SSLError):
-        TlsClient(proxy.tls_port, context)
 
 
 def test_listener_refuses_old_versions_and_plain_text(listening, origin, authority):
