@@ -6,7 +6,7 @@
 
 enum {
 	FIELD_BYTES = 32,              /* what a field counts beside its bytes (RFC 9113 section 10.5.1) */
-	FLOOD_TIMES = 4,               /* so many times the limits of a head are no mistake */
+	FLOOD_TIMES = 4,               /* a head of so many times its limits ends the connection */
 	PSEUDO_FIELDS = 4,
 	FIELDS_FIRST = 16,
 	IN_FIRST = 512

@@ -20,8 +20,8 @@ static void h2_stream_free(struct h2_stream *stream)
 	free(stream);
 }
 
-/* The end of a request is no end of its connection, whose reader goes on to learn that the peer has reset the stream.
- * That of a tunnel is: the other side is told of it. */
+/* Where a request ends, its connection goes on, so that the reader learns of a reset. A tunnel ends, and tells the
+ * other side. */
 static bool h2_has_ended(const struct h2_stream *stream)
 {
 	return stream->read_ended && stream->tunnels;

@@ -209,7 +209,7 @@ static int h2_write_lines(struct h2_stream *stream, struct h2_pieces *pieces)
 		return r;
 	}
 	if (stream->lines.len == sizeof BLANK_LINE - 1)
-		text_empty(&stream->lines);         /* there is no trailer section */
+		text_empty(&stream->lines);         /* the message has only its chunks */
 	stream->writing = H2_WRITTEN;
 	stream->ends = true;
 	nghttp2_session_resume_data(stream->session->ng, stream->id);
