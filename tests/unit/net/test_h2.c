@@ -276,7 +276,7 @@ static void settle_left(void)
 static void client_open(void)
 {
 	nghttp2_session_callbacks *c;
-	nghttp2_option *option;
+	nghttp2_option *option = NULL;
 
 	CU_ASSERT_FATAL(!nghttp2_session_callbacks_new(&c) && !nghttp2_option_new(&option));
 	nghttp2_session_callbacks_set_on_frame_recv_callback(c, client_on_frame);
