@@ -387,6 +387,8 @@ void client_on_timeout(struct timer *timer)
 		client_pump(c);
 	} else if (c->state == CL_STREAMS)
 		client_end_streams(c);
-	else
+	else {
+		stats_add(loop_stats(client_loop(c)), STAT_H2_STALLED, c->stream && c->state == CL_SEND);
 		client_close(c, c->state == CL_SEND || conn_unsent(c->conn));
+	}
 }

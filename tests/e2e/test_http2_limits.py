@@ -185,7 +185,9 @@ def test_what_is_no_flood(serving, case):
         conn.begin()
     conn.raw(b"".join(pieces))
     assert conn.get("/feed").body == SMALL_OUT and not conn.goaways
-    assert not proxy.counters()["h2_refused_floods"]
+    counters = proxy.counters()
+    assert not counters["h2_refused_floods"]
+    assert bool(counters["h2_resets"]) == (case == "streams that are reset")
 
 
 # ---- header lists that are larger than they look ----
@@ -276,6 +278,9 @@ def test_a_stream_whose_window_is_nothing(speaking, origin):
     second.answer(FEED)
     slow.until(lambda: slow.ended)
     assert slow.ended != "end" and not slow.count and not waiting.ended
+    assert proxy.counted("h2_stalled", 1) == 1
+    counters = proxy.counters()
+    assert (counters["h2_connections"], counters["h2_streams"]) == (1, 2)
     waiting.renew(1000)
     first.answer(FEED)
     assert waiting.response().body == SMALL_OUT and not conn.goaways

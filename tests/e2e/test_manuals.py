@@ -18,6 +18,7 @@ TOLD = {
     "proxy_status.def": (ROW, ["failures"]),
     "headers.def": (ROW, ["headers"]),
     "special_addresses.def": (ROW, ["addresses"]),
+    "h2_limits.def": (ROW, ["limits"]),
     "syscalls.def": (ROW, ["calls"]),
     "former.def": (ROW, ["former"]),
     "labels.def": (ROW, ["labels"]),

@@ -418,7 +418,7 @@ static void leaving(void)
 static void company(void)
 {
 	struct cache_ticket ticket;
-	struct object *o, *theirs = NULL;
+	struct object *o, *taken, *theirs = NULL;
 	struct cache_key key;
 	struct asked a;
 
@@ -437,8 +437,10 @@ static void company(void)
 	o = object_new(0);
 	CU_ASSERT_EQUAL(cache_in_flight_begin(world.ctx.cache, &key, o, NULL, &theirs), IN_FLIGHT_BEGUN);
 	ask(&a, GERMAN);
-	CU_ASSERT(a.answer.source == SOURCE_COLLAPSED && a.answer.object == o && seen.fills == 2);
-	answer_late(&a.answer, o);
+	taken = answer_take(&a.answer);
+	CU_ASSERT(a.answer.source == SOURCE_COLLAPSED && taken == o && seen.fills == 2);
+	answer_late(&a.answer, taken);
+	object_unref(&taken);
 	CU_ASSERT(a.answer.source == SOURCE_FILL && seen.fills == 3 && !theirs);
 	CU_ASSERT_STRING_EQUAL(seen.busy, variant(GERMAN));
 	leave(&a);
