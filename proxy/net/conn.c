@@ -352,6 +352,8 @@ bool conn_is_reset(const struct conn *conn)
 {
 	struct pollfd fd = { .fd = conn->fd };
 
+	if (conn->fd < 0)
+		return conn->keeper->failure(conn);
 	return poll(&fd, 1, 0) == 1 && fd.revents & POLLERR;
 }
 

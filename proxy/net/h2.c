@@ -188,6 +188,8 @@ void h2_on_event(struct h2 *h2)
 	char *scratch = (char *)loop_scratch(h2->loop);
 
 	for (int i = 0; i < H2_READS && !h2->ending && h2->out.len < H2_OUT_BYTES; i++) {
+		if (i && conn_must_pause(h2->conn))
+			break;
 		ssize_t n = conn_read(h2->conn, scratch, LOOP_SCRATCH_BYTES);
 
 		if (n == CONN_AGAIN)

@@ -40,7 +40,7 @@ struct h2_stream {
 	TAILQ_ENTRY(h2_stream) link;
 	struct h2 *session;            /* NULL: it is gone */
 	struct conn *conn;             /* NULL: not open yet, or closed by its owner */
-	bool dropped;              /* its owner has closed it: what comes is dropped */
+	bool dropped;                  /* its owner has closed it: what comes is dropped */
 	int32_t id;
 	struct task task;              /* tells the connection's owner of bytes and of room */
 	bool fresh;                    /* its request is there, and the session's owner has not heard of it */
@@ -63,6 +63,7 @@ struct h2_stream {
 	struct held in;                /* bytes for the connection's reader */
 	size_t in_read;                /* of these, read */
 	size_t unread;                 /* bytes of the body among them, for which the window is not given back */
+	size_t chunk_bytes;            /* bytes of the framing of chunks among them */
 	uint8_t urgency;
 
 	/* the response */
@@ -123,7 +124,7 @@ enum h2_limit {
 #undef LIMIT
 	H2_LIMITS
 };
-/* Ends a connection that has too much of something. */
+/* Ends a connection that has too many of these. */
 void h2_flood(struct h2 *, const char *what);
 /* Counts the frames in bytes that came. False: there were too many, and the connection ends. */
 bool h2_count_frames(struct h2 *, const uint8_t *, size_t);

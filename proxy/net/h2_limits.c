@@ -7,7 +7,7 @@
 enum { SECOND_MS = 1000, PREFACE_BYTES = 24 };
 
 static const struct { const char *name; unsigned most; } h2_limits[H2_LIMITS] = {
-#define LIMIT(id, name, most) [H2_LIMIT_##id] = { name, most },
+#define LIMIT(id, name, most) [H2_LIMIT_##id] = { name " in a second", most },
 #include "proxy/net/h2_limits.def"
 #undef LIMIT
 };
@@ -17,7 +17,7 @@ void h2_flood(struct h2 *h2, const char *what)
 	if (h2->ending)
 		return;
 	stats_add(loop_stats(h2->loop), STAT_H2_REFUSED_FLOODS, 1);
-	log_info("http2: %s: too many in a second: %s", conn_peer(h2->conn), what);
+	log_info("http2: %s: the connection ends: too many %s", conn_peer(h2->conn), what);
 	h2_fail(h2, NGHTTP2_ENHANCE_YOUR_CALM);
 }
 

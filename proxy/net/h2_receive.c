@@ -305,6 +305,10 @@ static enum h2_fault h2_take_data(struct h2_stream *stream, const uint8_t *at, s
 	    (stream->chunked && held_add(&stream->in, (const uint8_t *)"\r\n", 2, IN_FIRST)))
 		return H2_NO_MEMORY;
 	stream->unread += len;
+	stream->chunk_bytes += stream->chunked ? (size_t)n + 2 : 0;
+	/* In frames of one byte each the framing takes five times as much as the body. */
+	if (stream->chunk_bytes > H2_WINDOW_BYTES)
+		h2_flood(stream->session, "frames of a few bytes in a body");
 	return H2_FINE;
 }
 
@@ -338,11 +342,12 @@ static int h2_on_sent(nghttp2_session *ng, const nghttp2_frame *frame, void *ses
 {
 	struct h2_stream *stream = frame->hd.stream_id ? h2_find(ng, frame->hd.stream_id) : NULL;
 
-	if (frame->hd.type == NGHTTP2_RST_STREAM)
+	if (frame->hd.type == NGHTTP2_RST_STREAM) {
 		h2_note_past(session, frame->hd.stream_id, true);
-	if (frame->hd.type == NGHTTP2_RST_STREAM)
-		h2_count(session, H2_LIMIT_MADE_RESETS);
-	else if (stream && !stream->conn && frame->hd.type <= NGHTTP2_HEADERS &&
+		/* NO_ERROR only says that the rest of a request is not needed. */
+		if (frame->rst_stream.error_code != NGHTTP2_NO_ERROR)
+			h2_count(session, H2_LIMIT_MADE_RESETS);
+	} else if (stream && !stream->conn && frame->hd.type <= NGHTTP2_HEADERS &&
 	    frame->hd.flags & NGHTTP2_FLAG_END_STREAM)
 		h2_stream_no_more(stream);
 	return 0;

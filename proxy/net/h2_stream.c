@@ -137,7 +137,7 @@ static void h2_give_back(struct h2_stream *stream)
 		nghttp2_session_consume_stream(stream->session->ng, stream->id, stream->unread);
 		h2_pull(stream->session);
 	}
-	stream->unread = 0;
+	stream->unread = stream->chunk_bytes = 0;
 }
 
 static ssize_t h2_stream_read(struct conn *conn, void *buf, size_t cap)
@@ -186,8 +186,9 @@ static void h2_stream_resume(struct conn *conn)
 
 static const struct failure *h2_stream_failure(const struct conn *conn)
 {
-	(void)conn;
-	return NULL;
+	static const struct failure reset = { .error = FAILURE_NONE, .details = "the stream was reset" };
+
+	return conn->stream->failed ? &reset : NULL;
 }
 
 void h2_stream_no_more(struct h2_stream *stream)

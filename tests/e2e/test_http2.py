@@ -411,6 +411,15 @@ def test_a_tunnel_that_nobody_reads(tunnelling, origin):
     assert len(asked.response().body) == went
 
 
+def test_a_tunnel_whose_client_resets_it_unread(tunnelling, origin):
+    """While the origin takes nothing, the stream is not read: the tunnel looks whether it was reset."""
+    conn = tunnelling.http2()
+    asked, upstream = tunnel(conn, origin)
+    asked.push(b"x" * 65536, 256 << 20)
+    asked.reset()
+    assert b"CONNECT" in tunnelling.access_lines(1)[0]
+
+
 @pytest.mark.parametrize("options, status", [((), 405), (("--connect-allow", "feeds.example"), 403)])
 def test_no_tunnel(speaking, way, origin, options, status):
     conn = speaking(way, origin, *options).http2()

@@ -108,6 +108,7 @@ FLOODS = {
     "PRIORITY": (over_and_over(priority(1)), "PRIORITY"),
     "PRIORITY of streams that are not": (streams(priority), "PRIORITY"),
     "empty DATA": (on_a_stream(lambda number: frame(DATA, 0, number)), "empty"),
+    "DATA of a byte": (on_a_stream(lambda number: frame(DATA, 0, number, b"x")), None),
     "DATA of padding": (on_a_stream(lambda number: frame(DATA, PADDED, number, b"\0")), "empty"),
     "windows of a connection": (over_and_over(window_update(0, 1)), "WINDOW_UPDATE"),
     "windows of a stream": (on_a_stream(lambda number: window_update(number, 1)), "WINDOW_UPDATE"),
@@ -188,6 +189,16 @@ def test_what_is_no_flood(serving, case):
     counters = proxy.counters()
     assert not counters["h2_refused_floods"]
     assert bool(counters["h2_resets"]) == (case == "streams that are reset")
+
+
+def test_answers_before_the_body(serving):
+    """RST_STREAM with NO_ERROR says that the rest is not needed (RFC 9113 section 8.1): nobody made utfeed send it."""
+    conn = serving().http2()
+    for _ in range(10):
+        asked = [conn.ask("/feed", "Content-Length: 5", end=False) for _ in range(50)]
+        assert all(each.response().status == 413 for each in asked)
+    conn.round_trip()
+    assert not conn.goaways
 
 
 # ---- header lists that are larger than they look ----
