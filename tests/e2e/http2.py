@@ -16,7 +16,7 @@ from http2_frames import (ACK, CONTINUATION, DATA, ENABLE_PUSH, END_HEADERS, END
                           MAX_FRAME_SIZE, OF_A_CONNECTION, PADDED, PING, PREFACE, PRIORITISED, RST_STREAM, SETTINGS,
                           WINDOW, WINDOW_UPDATE, frame, header_frames, list_of, name_of, ping, reset, settings,
                           window_update)
-from peers import Peer, heard_from
+from peers import Asked, Peer, heard_from
 from wire import TIMEOUT, Cut, Malformed, Response, connect
 
 
@@ -38,7 +38,7 @@ def checked(fields, trailers=False):
     return pseudo.get(":status"), plain
 
 
-class Exchange:
+class Exchange(Asked):
     """A stream: .response() of it, or piece by piece. .ended: "end" or the code that a RST_STREAM says; None until then."""
 
     def __init__(self, conn, number, method="GET"):
@@ -150,14 +150,6 @@ class Exchange:
         if self.ended != "end":
             raise Cut(self.ended, self.so_far())
         return self.so_far()
-
-    def cut(self):
-        """Reads a response that must not look complete; gives the Cut with what came of it."""
-        try:
-            whole = self.response()
-        except Cut as cut:
-            return cut
-        raise AssertionError(f"looks complete: {whole.line} {len(whole.body)} bytes")
 
     def is_ended(self):
         """Waits until the other end says that nothing follows on this stream; False if bytes come instead."""

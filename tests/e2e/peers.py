@@ -344,7 +344,19 @@ class Canary:
             return None
 
 
-class Client(Peer):
+class Asked:
+    """What has a response() to what was asked."""
+
+    def cut(self):
+        """Reads a response that must not look complete; gives the Cut with what came of it."""
+        try:
+            whole = self.response()
+        except Cut as cut:
+            return cut
+        raise AssertionError(f"looks complete: {whole.line} {whole.framing} {len(whole.body)} bytes")
+
+
+class Client(Peer, Asked):
     def __init__(self, port, receive_buffer=0):
         super().__init__(connect(port, receive_buffer))
         self.method, self.version = "GET", "HTTP/1.1"
@@ -360,14 +372,6 @@ class Client(Peer):
 
     def get(self, target="/", *fields, **kind):
         return self.ask(target, *fields, **kind).response()
-
-    def cut(self):
-        """Reads a response that must not look complete; gives the Cut with what came of it."""
-        try:
-            whole = self.response()
-        except Cut as cut:
-            return cut
-        raise AssertionError(f"looks complete: {whole.line} {whole.framing} {len(whole.body)} bytes")
 
 
 class TlsClient(Client):
