@@ -2,11 +2,8 @@
  * Must not know: HPACK beyond the lists that it sends. Input: a byte of switches, then steps of an opcode and its argument; see fuzz_steps.
  * Invariants: what waits to be written is bounded. The output is frames. A stream ends by END_STREAM only if its response was written
  * whole, and has each byte of the body once. Streams and session may be closed in any order; nothing is lost or freed twice. */
-#include "proxy/http/h2_fields.h"
-#include "proxy/net/h2_internal.h"
+#include "tests/unit/h2_world.h"
 
-#include <netinet/in.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -62,20 +59,19 @@ static const struct response {
 };
 
 static struct {
-	struct loop *loop;
-	struct conn *conn;
-	struct h2 *h2;
 	struct toy toys[TOYS];
 	size_t n_toys;
 	uint8_t reads, response;       /* of the streams that come */
-	bool writes, ended, by_socket, closes;
-	int far;
-	uint8_t sent[SENT];            /* frames of the peer that were not fed yet */
+	bool writes, closes;
+} owner;
+
+static struct {
+	bool by_socket;
+	uint8_t sent[SENT];            /* its frames that were not fed yet */
 	size_t n_sent;
 	uint8_t head[H2_FRAME_HEAD_BYTES];
-	size_t head_len, skip;         /* of the frame that the peer reads */
-	struct task stop;
-} world;
+	size_t head_len, skip;         /* of the frame that it reads */
+} peer;
 
 static void require(bool holds)
 {
@@ -176,48 +172,27 @@ static void on_stream(void *arg, enum conn_event event)
 
 static void on_opened(void *arg, struct conn *conn)
 {
-	struct toy *toy = &world.toys[world.n_toys];
+	struct toy *toy = &owner.toys[owner.n_toys];
 
 	(void)arg;
-	if (world.n_toys == TOYS || world.closes) {
+	if (owner.n_toys == TOYS || owner.closes) {
 		conn_abort(&conn);
 		return;
 	}
-	world.n_toys++;
-	*toy = (struct toy){ .conn = conn, .id = conn->stream->id, .reads = world.reads, .writes = world.writes,
-		.heads = conn->stream->heads, .response = &responses[world.response] };
+	owner.n_toys++;
+	*toy = (struct toy){ .conn = conn, .id = conn->stream->id, .reads = owner.reads, .writes = owner.writes,
+		.heads = conn->stream->heads, .response = &responses[owner.response] };
 	conn_set_owner(conn, on_stream, toy);
 	toy_want(toy);
-}
-
-static void on_idle(void *arg)
-{
-	(void)arg;
-	require(!h2_streams(world.h2));
-}
-
-static void on_ended(void *arg, bool lost)
-{
-	(void)arg, (void)lost;
-	world.ended = true;
-	h2_free(&world.h2);
-	conn_want(world.conn, false, false);
-}
-
-static void on_conn(void *arg, enum conn_event event)
-{
-	(void)arg, (void)event;
-	if (world.h2)
-		h2_on_event(world.h2);
 }
 
 /* ---- the peer ---- */
 
 static struct toy *find_toy(uint32_t id)
 {
-	for (size_t i = 0; i < world.n_toys; i++)
-		if ((uint32_t)world.toys[i].id == id)
-			return &world.toys[i];
+	for (size_t i = 0; i < owner.n_toys; i++)
+		if ((uint32_t)owner.toys[i].id == id)
+			return &owner.toys[i];
 	return NULL;
 }
 
@@ -228,7 +203,7 @@ static void check_frame(const uint8_t *head)
 	struct toy *toy = find_toy(id);
 
 	require(len <= FRAME_MAX && head[3] <= NGHTTP2_CONTINUATION);
-	world.skip = len;
+	peer.skip = len;
 	if (head[3] != NGHTTP2_DATA && head[3] != NGHTTP2_HEADERS)
 		return;
 	require(toy && !toy->ended);
@@ -247,26 +222,26 @@ static void peer_read(size_t max)
 
 	for (; max && (n = read(world.far, bytes, max < sizeof bytes ? max : sizeof bytes)) > 0; max -= (size_t)n)
 		for (size_t at = 0, part; at < (size_t)n; at += part) {
-			if (world.skip) {
-				part = world.skip < (size_t)n - at ? world.skip : (size_t)n - at;
-				world.skip -= part;
+			if (peer.skip) {
+				part = peer.skip < (size_t)n - at ? peer.skip : (size_t)n - at;
+				peer.skip -= part;
 				continue;
 			}
 			part = 1;
-			world.head[world.head_len++] = bytes[at];
-			if (world.head_len == sizeof world.head) {
-				world.head_len = 0;
-				check_frame(world.head);
+			peer.head[peer.head_len++] = bytes[at];
+			if (peer.head_len == sizeof peer.head) {
+				peer.head_len = 0;
+				check_frame(peer.head);
 			}
 		}
 }
 
 static void put(const void *bytes, size_t len)
 {
-	if (!len || len > SENT - world.n_sent)
+	if (!len || len > SENT - peer.n_sent)
 		return;
-	memcpy(world.sent + world.n_sent, bytes, len);
-	world.n_sent += len;
+	memcpy(peer.sent + peer.n_sent, bytes, len);
+	peer.n_sent += len;
 }
 
 static void put_frame(uint8_t type, uint8_t flags, uint32_t id, const void *payload, size_t len)
@@ -292,17 +267,10 @@ static const struct slice blocks[] = {
 
 /* ---- steps ---- */
 
-static void on_stop(struct task *task)
-{
-	(void)task;
-	loop_stop(world.loop);
-}
-
 static void turn(size_t turns)
 {
 	while (turns--) {
-		loop_defer(world.loop, &world.stop);
-		require(!loop_run(world.loop));
+		require(h2_world_turn());
 		require(!world.h2 || world.h2->out.len <= OUT_MAX);
 	}
 }
@@ -312,20 +280,20 @@ static void deliver(size_t piece)
 {
 	size_t at = 0;
 
-	while (at < world.n_sent) {
-		size_t part = world.n_sent - at < piece ? world.n_sent - at : piece;
+	while (at < peer.n_sent) {
+		size_t part = peer.n_sent - at < piece ? peer.n_sent - at : piece;
 
-		if (world.by_socket) {
-			ssize_t n = write(world.far, world.sent + at, part);
+		if (peer.by_socket) {
+			ssize_t n = write(world.far, peer.sent + at, part);
 			if (n <= 0)
 				break;
 			part = (size_t)n;
 			turn(1);
 		} else if (world.h2 && !world.h2->ending)
-			h2_feed(world.h2, (const char *)world.sent + at, part);
+			h2_feed(world.h2, (const char *)peer.sent + at, part);
 		at += part;
 	}
-	world.n_sent = 0;
+	peer.n_sent = 0;
 }
 
 static void step_block(uint8_t a, uint8_t b)
@@ -391,10 +359,10 @@ static void step_turn(uint8_t a, uint8_t b)
 
 static void step_plan(uint8_t a, uint8_t b)
 {
-	world.reads = a % 3;
-	world.writes = a & 0x80;
-	world.closes = a == 0x7f;
-	world.response = b % (sizeof responses / sizeof *responses);
+	owner.reads = a % 3;
+	owner.writes = a & 0x80;
+	owner.closes = a == 0x7f;
+	owner.response = b % (sizeof responses / sizeof *responses);
 }
 
 static void step_peer(uint8_t a, uint8_t b)
@@ -415,7 +383,7 @@ static void toy_close(struct toy *toy, bool abort)
 
 static void step_toy(uint8_t a, uint8_t b)
 {
-	struct toy *toy = world.n_toys ? &world.toys[a % world.n_toys] : NULL;
+	struct toy *toy = owner.n_toys ? &owner.toys[a % owner.n_toys] : NULL;
 
 	if (!toy || !toy->conn)
 		return;
@@ -460,28 +428,16 @@ static void (*const fuzz_steps[])(uint8_t a, uint8_t b) = {
 	step_toy, step_session, step_toy, step_block, step_deliver
 };
 
-static void world_open(uint8_t how)
+static void begin(uint8_t how)
 {
-	static const struct sockaddr_in peer = { .sin_family = AF_INET };
-	static const struct h2_translation translation = { h2_request_body, h2_request_head, h2_trailer_lines, h2_response_fields,
-		h2_trailer_fields };
 	const struct h2_settings settings = { .max_head = how & SMALL_HEADS ? 64 : 8192, .max_fields = how & SMALL_HEADS ? 4 : 100,
 		.head_timeout_ms = 1, .write_timeout_ms = 60000, .secure = how & SECURE };
-	const struct h2_owner owner = { on_opened, on_idle, on_ended, NULL };
-	struct loop *loop = world.loop ? world.loop : loop_new();
-	int ends[2], small = 4096;
 
-	signal(SIGPIPE, SIG_IGN);              /* as the server does */
-	memset(&world, 0, sizeof world);
-	world.loop = loop;
-	world.stop.run = on_stop;
-	world.writes = true;
-	world.by_socket = how & BY_SOCKET;
-	require(loop && !socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends));
-	world.far = ends[1];
-	setsockopt(ends[0], SOL_SOCKET, SO_SNDBUF, &small, sizeof small);
-	require((world.conn = conn_new(loop, ends[0], (const struct sockaddr *)&peer, sizeof peer, on_conn, NULL)));
-	require((world.h2 = h2_serve(world.conn, loop, &settings, &translation, &owner)));
+	memset(&owner, 0, sizeof owner);
+	memset(&peer, 0, sizeof peer);
+	owner.writes = true;
+	peer.by_socket = how & BY_SOCKET;
+	require(h2_world_open(&settings, on_opened));
 	if (how & GREETS) {
 		put(NGHTTP2_CLIENT_MAGIC, NGHTTP2_CLIENT_MAGIC_LEN);
 		put_frame(NGHTTP2_SETTINGS, 0, 0, NULL, 0);
@@ -489,18 +445,16 @@ static void world_open(uint8_t how)
 }
 
 /* The streams' owners or the session's go first. */
-static void world_close(bool session_first)
+static void end(bool session_first)
 {
 	if (session_first)
 		h2_free(&world.h2);
-	for (size_t i = 0; i < world.n_toys; i++)
-		if (world.toys[i].conn)
-			toy_close(&world.toys[i], i & 1);
+	for (size_t i = 0; i < owner.n_toys; i++)
+		if (owner.toys[i].conn)
+			toy_close(&owner.toys[i], i & 1);
 	turn(2);
 	peer_read(SIZE_MAX);
-	h2_free(&world.h2);
-	conn_close(&world.conn);
-	close(world.far);
+	h2_world_close();
 	turn(1);
 }
 
@@ -508,13 +462,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	if (!size)
 		return 0;
-	world_open(data[0]);
+	begin(data[0]);
 	for (size_t at = 1, steps = 0; at + 2 < size && steps < STEPS; at += 3, steps++)
 		fuzz_steps[data[at] % (sizeof fuzz_steps / sizeof *fuzz_steps)](data[at + 1], data[at + 2]);
 	deliver(SENT);
 	turn(3);
 	peer_read(SIZE_MAX);
 	turn(2);
-	world_close(data[0] & 0x80);
+	end(data[0] & 0x80);
 	return 0;
 }
