@@ -205,7 +205,8 @@ enum h2_fault h2_request_head(const struct h2_field *fields, size_t n, bool secu
 		return H2_MALFORMED;
 	h2_add_request_line(&list, !list.connect && list.https != secure);
 	valid = h2_add_lines(&list) && (list.content_length <= 0 || !(ends || list.connect));
-	if (list.connect)              /* a tunnel follows (RFC 9110 section 9.3.6) */
+	/* A tunnel follows (RFC 9110 section 9.3.6); or there is no body, but a trailer section may follow. */
+	if (list.connect || (!ends && !list.content_length))
 		list.content_length = -1;
 	h2_add_framing(&list, !ends && !list.connect);
 	return h2_list_end(&list, valid);
@@ -238,19 +239,25 @@ enum h2_fault h2_response_head(const struct h2_field *fields, size_t n, bool end
 	return h2_list_end(&list, valid);
 }
 
-/* Expect says that the client waits for a 100 (Continue) before it sends the body. */
+static bool h2_names_a_body(struct slice length)
+{
+	int64_t n = -1;
+
+	return !h2_read_length(length, &n) || n;
+}
+
+/* Expect says that the client waits for a 100 (Continue) before it sends the body. A length of 0 says nothing yet: DATA
+ * would make the request malformed, which is not to be forwarded (section 8.1.1). */
 enum h2_body h2_request_body(const struct h2_field *fields, size_t n)
 {
-	static const struct { const char *name, *value; enum h2_body body; } signs[] = {
-		{ ":method", "CONNECT", H2_BODY_PLAIN },
-		{ "content-length", NULL, H2_BODY_PLAIN },
-		{ "expect", NULL, H2_BODY_CHUNKED },
-	};
+	enum h2_body body = H2_BODY_UNKNOWN;
 
-	for (size_t k = 0; k < sizeof signs / sizeof *signs; k++)
-		for (size_t i = 0; i < n; i++)
-			if (h2_equals(fields[i].name, signs[k].name) &&
-			    (!signs[k].value || h2_equals(fields[i].value, signs[k].value)))
-				return signs[k].body;
-	return H2_BODY_UNKNOWN;
+	for (size_t i = 0; i < n; i++) {
+		if ((h2_equals(fields[i].name, ":method") && h2_equals(fields[i].value, "CONNECT")) ||
+		    (h2_equals(fields[i].name, "content-length") && h2_names_a_body(fields[i].value)))
+			return H2_BODY_PLAIN;
+		if (h2_equals(fields[i].name, "expect"))
+			body = H2_BODY_CHUNKED;
+	}
+	return body;
 }

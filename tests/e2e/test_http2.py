@@ -143,10 +143,19 @@ def test_a_body(conn, origin, method, length, size):
 
 def test_an_empty_body(conn, origin):
     """RFC 9110 section 8.6: Content-Length: 0, without which many origins answer 411."""
-    for kind in ({}, {"body": b""}):
-        got, asked = through(conn, origin, OK, method="POST", **kind)
+    for fields, kind in (((), {}), ((), {"body": b""}), (("Content-Length: 0",), {"body": b""})):
+        got, asked = through(conn, origin, OK, "/form", *fields, method="POST", **kind)
         assert got.status == 200 and asked.body == b""
-        assert asked["Content-Length"] == "0" or asked.framing == "chunked" and kind
+        assert asked["Content-Length"] == "0" or asked.framing == "chunked" and kind and not fields
+
+
+def test_data_behind_a_length_of_nothing(conn, origin):
+    """Such a request is malformed, and no origin gets it (RFC 9113 section 8.1.1)."""
+    asked = conn.ask("/form", "Content-Length: 0", method="POST", end=False)
+    conn.round_trip()
+    assert not origin.asked()
+    asked.send(b"x", end=True)
+    assert refused(asked, 400) and not origin.asked()
 
 
 def test_trailers_of_a_request_do_not_become_fields(conn, origin):

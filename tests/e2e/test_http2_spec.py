@@ -93,11 +93,13 @@ def pseudo(*fields):
     return asks(b"".join(literal(name, value) for name, value in fields))
 
 
-def at(*make, block=POSTED, flags=0, complete=False):
-    """A stream that was begun, and frames made of its number."""
+def at(*make, block=POSTED, flags=0, complete=False, later=False):
+    """A stream that was begun, and frames made of its number; later: once its beginning was read."""
     def sends(conn):
         made = begun(conn, block, flags, method="POST")
         made.sent_all = made.sent_all or complete
+        if later:
+            conn.round_trip()
         conn.raw(b"".join(piece(made.number) for piece in make))
         return made
     return sends
@@ -150,13 +152,13 @@ def payload(flags, before, block=ASKED, after=b""):
     return sends
 
 
-def length_of(fields, *pieces):
+def length_of(fields, *pieces, later=False):
     """A POST that names a length, and the DATA that follows."""
     head = POSTED + b"".join(literal("content-length", value) for value in fields)
     if not pieces:
         return asks(head)
     last = len(pieces) - 1
-    return at(*(data(piece, END_STREAM if n == last else 0) for n, piece in enumerate(pieces)), block=head, complete=True)
+    return at(*(data(piece, END_STREAM if n == last else 0) for n, piece in enumerate(pieces)), block=head, complete=True, later=later)
 
 
 def windows(*pairs):
@@ -414,6 +416,10 @@ ROWS = [
     ("less DATA than its length, in two frames", "8.1.1", [], length_of(["5"], b"ab", b"cd"), MALFORMED),
     ("a length and no DATA", "8.1.1", [], length_of(["5"]), MALFORMED),
     ("a length of nothing and DATA", "8.1.1", [], length_of(["0"], b"a"), MALFORMED),
+    ("a length of nothing and DATA later", "8.1.1", [], length_of(["0"], b"a", later=True), MALFORMED),
+    ("a length of nothing and an end later", "8.1.1", [], length_of(["0"], b"", later=True), ANSWERED),
+    ("a length of nothing and a trailer later", "8.1.1", [],
+     at(headers(literal("x-late", "1")), block=POSTED + literal("content-length", "0"), complete=True, later=True), ANSWERED),
     ("lengths that differ", "8.1.1", [], length_of(["3", "4"], b"abc"), MALFORMED),
     ("a length that is no number", "8.1.1", [], length_of(["3x"], b"abc"), MALFORMED),
     ("a signed length", "8.1.1", [], length_of(["+3"], b"abc"), MALFORMED),

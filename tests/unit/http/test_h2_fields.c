@@ -218,6 +218,7 @@ static void framing(void)
 		{ "RFC 9112 section 6.1: a body without length", OPEN, POST, HEAD_OF_POST "Transfer-Encoding: chunked\n\n" },
 		{ "RFC 9112 section 6.3: no body", ENDS, POST, HEAD_OF_POST "\n" },
 		{ "8.1.1: no body, and a length of none", ENDS, POST "|content-length=0", HEAD_OF_POST "Content-Length: 0\n\n" },
+		{ "8.1.1: a length of 0, and a trailer may follow", OPEN, POST "|content-length=0", HEAD_OF_POST "Transfer-Encoding: chunked\n\n" },
 		{ "8.1.1: no body, and a length", ENDS, POST "|content-length=5", NULL },
 		{ "RFC 9110 section 8.6: the same twice", OPEN, POST "|content-length=5|content-length=5", HEAD_OF_POST "Content-Length: 5\n\n" },
 		{ "RFC 9110 section 8.6: the same number", OPEN, POST "|content-length=5|content-length=05", HEAD_OF_POST "Content-Length: 5\n\n" },
@@ -242,10 +243,14 @@ static void bodies(void)
 	static const struct { const char *rule, *list; enum h2_body body; } rows[] = {
 		{ "8.1: nothing is said", GET "|accept=a", H2_BODY_UNKNOWN },
 		{ "8.1.1: a length", POST "|content-length=5", H2_BODY_PLAIN },
+		{ "8.1.1: a length of 0, which DATA may belie", POST "|content-length=0", H2_BODY_UNKNOWN },
+		{ "8.1.1: the same, in more digits", POST "|content-length=00", H2_BODY_UNKNOWN },
+		{ "8.1.1: a length that is none", POST "|content-length=x", H2_BODY_PLAIN },
 		{ "8.5: CONNECT", ":method=CONNECT|:authority=h:443", H2_BODY_PLAIN },
 		{ "8.5: and what it expects", ":method=CONNECT|:authority=h:443|expect=100-continue", H2_BODY_PLAIN },
 		{ "RFC 9110 section 10.1.1: it waits to be asked for", POST "|expect=100-continue", H2_BODY_CHUNKED },
 		{ "RFC 9110 section 10.1.1: with a length", POST "|expect=100-continue|content-length=5", H2_BODY_PLAIN },
+		{ "RFC 9110 section 10.1.1: with a length of 0", POST "|content-length=0|expect=100-continue", H2_BODY_CHUNKED },
 		{ "a method in a field", GET "|method=CONNECT", H2_BODY_UNKNOWN },
 		{ "nothing", "", H2_BODY_UNKNOWN },
 	};
