@@ -88,7 +88,7 @@ void admin_page_paused(struct admin_exchange *x)
 	}
 	admin_page_begin(x, "Paused", "/paused", false);
 	if (!reads)
-		fprintf(x->out, "<p role=\"status\">%zu pauses ended.</p>\n", ended);
+		fprintf(x->out, "<p role=\"status\">%zu %s ended.</p>\n", ended, ended == 1 ? "pause" : "pauses");
 	paused_table(x);
 	fputs("<form method=\"post\" action=\"/paused\"><input type=\"hidden\" name=\"all\" value=\"1\">"
 	      "<button>Resume all</button></form>\n",

@@ -155,7 +155,7 @@ static bool client_inside_is_out(struct client *c)
 		client_let_in(c, user);
 		return false;
 	}
-	client_ends(c, client_has_more(c->exchange) ? AFTER_LINGERS : AFTER_CLOSES);
+	client_leave_inside(c, client_has_more(c->exchange));
 	client_turn_back(c, STAT_LOGINS_REFUSED, 403, "", AUTH_ENDED);
 	return true;
 }

@@ -334,6 +334,13 @@ bool client_hello(struct client *c)
 
 /* ---- inside ---- */
 
+void client_leave_inside(struct client *c, bool has_more)
+{
+	client_ends(c, has_more ? AFTER_LINGERS : AFTER_CLOSES);
+	if (c->stream)
+		h2_leave_with(c->conn);
+}
+
 bool client_inside_ends(struct client *c, bool has_body)
 {
 	struct opened *opened = c->opened;
@@ -341,7 +348,7 @@ bool client_inside_ends(struct client *c, bool has_body)
 
 	if (!opened || (opened->use == OPENED_SERVES && interception_wants(ctx->conf, opened->to.host)))
 		return false;
-	client_ends(c, has_body ? AFTER_LINGERS : AFTER_CLOSES);
+	client_leave_inside(c, has_body);
 	if (opened->use == OPENED_SEALED)
 		client_take_object(c, local_reply_failure(ctx, &opened->failure));
 	else

@@ -36,6 +36,9 @@ bool client_hello(struct client *);
 struct opened *client_copy_opened(const struct opened *);
 /* Lets go of what the connection waits for. */
 void client_leave_opened(struct client *);
+/* The answer to a request inside is the last there: the client has to ask for another CONNECT. has_more: bytes behind
+ * the head may come. */
+void client_leave_inside(struct client *, bool has_more);
 /* Whether a request inside has its answer already, because nothing may be asked there (any more). */
 bool client_inside_ends(struct client *, bool has_body);
 

@@ -93,6 +93,8 @@ size_t h2_streams(const struct h2 *);
 /* Takes no more streams: tells the peer so, and once the peer has seen that, which streams were served (section 6.8).
  * Ends when they are done. */
 void h2_leave(struct h2 *);
+/* The same for the session of a stream. */
+void h2_leave_with(struct conn *stream);
 /* Ends the session and its streams: h2_owner.ended follows once the peer has been told. False: it is ending already. */
 bool h2_end(struct h2 *);
 /* The connections of its streams fail from now on; their owners close them. */

@@ -241,6 +241,12 @@ void h2_require_http1(struct conn *stream)
 	stream->stream->http1 = true;
 }
 
+void h2_leave_with(struct conn *stream)
+{
+	if (stream->stream->session)
+		h2_leave(stream->stream->session);
+}
+
 struct conn *h2_stream_open(struct h2_stream *stream)
 {
 	struct h2 *h2 = stream->session;

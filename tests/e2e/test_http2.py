@@ -465,6 +465,30 @@ def test_inside_an_opened_connect(start, tls_origin, good, authority, tmp_path):
     assert [request.target for request in origin.requests if request.target != "/"] == ["/feed"] * 2
 
 
+@pytest.mark.parametrize("how", ["client-auth", "intercept"])
+def test_inside_what_ended(start, tls_origin, good, authority, tmp_path, how):
+    """The reload ends what was opened: the answer says to connect again, so the connection takes no more streams."""
+    own_ca, origin = OwnCa(tmp_path), tls_origin(server_context(good))
+    origin.serve(lambda request: FEED)
+    write(tmp_path / "users", USERS)
+    flags = own_ca.options("localhost")
+    lines = [f"{flag[2:]} = {value}\n" for flag, value in zip(flags[::2], flags[1::2])] + [f"tls-ca-file = {authority.root.cert}\n"]
+    conf = tmp_path / "utfeed.conf"
+    conf.write_text("".join(lines))
+    proxy = start(None, "-c", str(conf))
+    context, where = own_ca.context(), f"localhost:{origin.port}"
+    context.set_alpn_protocols(["h2"])
+    inside = InsideClient(proxy.port, where, context)
+    proxy.clients.append(inside)
+    conn = Http2(over=inside)
+    assert conn.get("/feed", host=where).body == SMALL_OUT
+    conf.write_text("".join(lines) + f"client-auth = {tmp_path}/users\n" if how == "client-auth" else "")
+    proxy.reload()
+    assert conn.get("/feed", host=where).status == {"client-auth": 403, "intercept": 421}[how]
+    conn.until(lambda: len(conn.goaways) > 1)
+    assert conn.aftermath() == "NO_ERROR"
+
+
 def test_a_connect_to_be_opened(speaking, way, origin, tmp_path):
     """TLS inside a stream is not spoken: the client is told to ask by HTTP/1.1 (RFC 9113 section 7), and gets no tunnel past intercept."""
     conn = speaking(way, origin, *OwnCa(tmp_path).options("localhost")).http2()

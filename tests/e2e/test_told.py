@@ -247,7 +247,7 @@ def test_a_pause_is_told_and_ended(told, origin):
     assert t.admin.post("/paused", "url=nonsense").status == t.admin.post("/paused").status == 400
     assert t.feed()["paused_until"] == one["paused_until"]
     got = t.admin.post("/paused", f"url={origin.url}/f", "Sec-Fetch-Site: same-origin")
-    assert got.status == 200 and b"1 pauses ended." in got.body and b"0 of 0 pauses" in got.body
+    assert got.status == 200 and b"1 pause ended." in got.body and b"0 of 0 pauses" in got.body
     assert t.feed()["paused_until"] is None and t.feed()["paused_for"] is None
     t.get()
     assert t.admin.post("/paused", "all=1").status == 200 and t.feed()["paused_until"] is None
@@ -263,7 +263,7 @@ def test_a_paused_host_is_told(told, origin):
     assert t.feed("/g")["paused_for"] == "429" and t.feed("/g")["last_error"] is None
     assert t.feed("/g")["next_fetch"] >= t.feed("/g")["expires"] and t.admin.metrics()["utfeed_paused_hosts"] == 1
     assert f'name="host" value="{origin.url}"' in t.admin.ask("/paused").body.decode()
-    assert b"1 pauses ended" in t.admin.post("/paused", f"host={origin.url}").body
+    assert b"1 pause ended." in t.admin.post("/paused", f"host={origin.url}").body
 
 
 def test_hostile_names_of_pauses(told, origin):
