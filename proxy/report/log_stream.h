@@ -19,7 +19,8 @@ enum log_stream_mode {
 struct log_stream {
 	struct publishers *publishers;  /* borrowed */
 	enum log_stream_mode mode;
-	bool quoted, escaped;           /* in a string of a feed */
+	bool spread;                    /* the list has many lines */
+	bool quoted, escaped;           /* in a string of a feed, or of what comes behind them */
 	int depth;                      /* of its objects and lists */
 	size_t len;
 	char bytes[LOG_LINE_MAX + 1];   /* of the line or feed that is not complete yet */

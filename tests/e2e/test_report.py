@@ -126,7 +126,23 @@ def test_the_list_of_a_running_utfeed():
         found = report(answer.encode())
         assert [each["publisher"] for each in found["publishers"]] == ["a.test", "b.test"] and found["unread"] == 0
     assert (found["publishers"][0]["requests"], found["publishers"][0]["errors"], found["lines"]) == (2800, 800, 800)
+    assert report(json.dumps(json.loads(answer)).encode())["publishers"] == found["publishers"]
     assert report(answer.encode() + LOG)["lines"] == 810
+
+
+@pytest.mark.parametrize("indent", [0, 2, 8, "\t"])
+@pytest.mark.parametrize("newline", ["\n", "\r\n"], ids=["lf", "crlf"])
+def test_a_list_in_many_lines(indent, newline):
+    """As jq and json.tool print it, before and behind lines of a log."""
+    feeds = [{"url": "https://a.test/\"}{[ \\", "requests": 7, "errors": 2, "status": 200, "rule": "auto:2.5/decl", "charset": "koi8-r",
+              "was": "utf-8", "repairs": 0, "malformed": 0, "history": [{"at": 1}, {"at": 2}] * 300}] * 3
+    text = json.dumps({"total": 3, "feeds": feeds, "next": "]}\"{ next"}, indent=indent).replace("\n", newline) + newline
+    found = report(text.encode())
+    [one] = found["publishers"]
+    assert (one["publisher"], one["requests"], one["errors"], found["lines"], found["unread"]) == ("a.test", 21, 6, 3, 0)
+    mixed = report(LOG + text.encode() + text.encode() + LOG)
+    assert mixed["lines"] == 6 + 2 * report(LOG)["lines"] and mixed["unread"] == 2 * report(LOG)["unread"]
+    assert report(text[:len(text) // 2].encode() + b"\n")["lines"] == 2
 
 
 def test_the_list_that_utfeed_answers(start, origin):
