@@ -155,9 +155,11 @@ static bool has_designation(const uint8_t *text, size_t len)
 /* The charsets of ISO-2022 are the ones whose text may be all ASCII bytes. XML text never has an escape character (XML
  * 1.0 [2]), so escape sequences with text behind them prove the charset, whatever a label says; labels only choose
  * among them. Some escape characters may mean nothing, as those of a terminal's colours do, so a charset need not read
- * every byte: the one with the most characters is taken. Beside bytes beyond ASCII, the stray ones of the first might
- * be characters of the next by accident, so the next has to have so many more. Such bytes have to be few and not UTF-8,
- * unless a label names the charset. */
+ * every byte: the one with the most characters is taken.
+ *
+ * If there are bytes beyond ASCII as well, a charset that no label names has to read all bytes but a few, and the text
+ * must not be UTF-8. What is a stray byte in one charset may be a character of the next by accident. So the next one
+ * has to have more characters than the first has characters and stray bytes. */
 static struct candidate by_escapes(const struct evidence *e)
 {
 	const struct charset_label *decl = auto_declared(e), *header = e->CTEnc.label;

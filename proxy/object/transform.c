@@ -201,13 +201,13 @@ int transform_open_normaliser(struct transform *tr)
 
 int transform_open_ordinary(struct transform *tr)
 {
-	if (transform_open_decode(tr) || transform_open_normaliser(tr))
+	if (transform_open_decode(tr))
 		return -1;
 	if (close_applies(tr)) {
 		tr->end = END_BY_CLOSE;
-		normaliser_leave_end(tr->normaliser);
+		tr->end_left = true;
 	}
-	return 0;
+	return transform_open_normaliser(tr);
 }
 
 static int transform_open(struct transform *tr)

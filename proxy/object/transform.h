@@ -19,7 +19,8 @@ struct transform_options {
 	struct log_id id;                  /* of the request that began the fetch */
 	bool normalise;                    /* false: every body stays untouched */
 	bool respect_no_transform;
-	/* a body that is not a feed fails (FAILURE_NO_FEED), and none begins before its window is there */
+	/* A body that is not a feed fails (FAILURE_NO_FEED), and so does a feed that is cut (transform_close.c). None
+	 * begins before its window is there. */
 	bool needs_feed;
 	struct content_coding_codings client_codings;    /* an untouched body keeps a coding named here */
 	/* content_type and content_language are filled in by the transform; base is the URL that led to the body;
