@@ -205,7 +205,7 @@ enum h2_fault h2_request_head(const struct h2_field *fields, size_t n, bool secu
 		return H2_MALFORMED;
 	h2_add_request_line(&list, !list.connect && list.https != secure);
 	valid = h2_add_lines(&list) && (list.content_length <= 0 || !(ends || list.connect));
-	/* A tunnel follows (RFC 9110 section 9.3.6); or there is no body, but a trailer section may follow. */
+	/* A tunnel follows (RFC 9110 section 9.3.6), or perhaps a trailer section, which only chunks have. */
 	if (list.connect || (!ends && !list.content_length))
 		list.content_length = -1;
 	h2_add_framing(&list, !ends && !list.connect);

@@ -6,7 +6,7 @@
 #include "proxy/net/h2_internal.h"
 
 extern struct h2_world {
-	struct loop *loop;             /* stays when the rest is closed; h2_world_open() makes one where there is none */
+	struct loop *loop;             /* stays when the rest is closed; NULL: h2_world_open() makes one */
 	struct conn *conn;
 	struct h2 *h2;                 /* NULL: it has ended */
 	int far;                       /* the far end: reads and writes of it do not wait */

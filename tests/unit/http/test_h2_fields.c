@@ -36,14 +36,23 @@ static void expect(const char *rule, enum h2_fault fault, const struct text *got
 	UNIT_ROW(same && at == got->len, "%s: %.*s", rule, (int)got->len, got->len ? got->bytes : "");
 }
 
-static void check_requests(const struct row *rows, size_t count)
+/* Of a header list, or a head. */
+enum place { REQUEST, RESPONSE, TRAILER };
+
+static enum h2_fault write_head(enum place place, const struct h2_field *list, size_t n, int how, struct text *head)
+{
+	return place == REQUEST ? h2_request_head(list, n, !(how & PLAIN), how & ENDS, head) :
+	    place == RESPONSE ? h2_response_head(list, n, how & ENDS, head) : h2_trailer_lines(list, n, head);
+}
+
+static void check_lists(enum place place, const struct row *rows, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
-		struct h2_field fields[H2_LISTS_FIELDS];
-		size_t n = h2_list_read(rows[i].list, strlen(rows[i].list), fields);
+		struct h2_field list[H2_LISTS_FIELDS];
+		size_t n = h2_list_read(rows[i].list, strlen(rows[i].list), list);
 		struct text head = { 0 };
 
-		expect(rows[i].rule, h2_request_head(fields, n, !(rows[i].how & PLAIN), rows[i].how & ENDS, &head), &head, rows[i].head);
+		expect(rows[i].rule, write_head(place, list, n, rows[i].how, &head), &head, rows[i].head);
 		text_free(&head);
 	}
 }
@@ -80,7 +89,7 @@ static void pseudo_fields(void)
 		{ "8.3.1: an empty method", ENDS, ":method=|:scheme=https|:authority=h|:path=/", NULL },
 	};
 
-	check_requests(rows, COUNT(rows));
+	check_lists(REQUEST, rows, COUNT(rows));
 }
 
 static void targets(void)
@@ -138,7 +147,7 @@ static void targets(void)
 		  "CONNECT h:443 HTTP/1.1\nHost: h:443\n\n" },
 	};
 
-	check_requests(rows, COUNT(rows));
+	check_lists(REQUEST, rows, COUNT(rows));
 }
 
 static void hosts(void)
@@ -172,43 +181,71 @@ static void hosts(void)
 		  "GET / HTTP/1.1\nHost: [::1]:8443\n\n" },
 	};
 
-	check_requests(rows, COUNT(rows));
+	check_lists(REQUEST, rows, COUNT(rows));
 }
 
 static void fields(void)
 {
 	static const struct row rows[] = {
 		{ "8.2: fields", ENDS, GET "|accept=*/*|x-a=b c|x-a=d", HEAD_OF_GET "accept: */*\nx-a: b c\nx-a: d\n\n" },
-		{ "8.2.1: a capital", ENDS, GET "|Accept=a", NULL },
-		{ "8.2.1: an empty name", ENDS, GET "|=a", NULL },
-		{ "8.2.1: a blank in the name", ENDS, GET "|a b=c", NULL },
-		{ "8.2.1: a colon in the name", ENDS, GET "|a:b=c", NULL },
 		{ "8.2.1: an empty value", ENDS, GET "|a=", HEAD_OF_GET "a: \n\n" },
-		{ "8.2.1: a blank before the value", ENDS, GET "|a= b", NULL },
-		{ "8.2.1: a blank behind the value", ENDS, GET "|a=b ", NULL },
-		{ "8.2.1: a tab before the value", ENDS, GET "|a=\tb", NULL },
-		{ "8.2.1: a tab behind the value", ENDS, GET "|a=b\t", NULL },
-		{ "8.2.1: nothing but a blank", ENDS, GET "|a= ", NULL },
-		{ "8.2.1: LF", ENDS, GET "|a=b\nc: d", NULL },
-		{ "8.2.1: CR", ENDS, GET "|a=b\rc", NULL },
-		{ "8.2.1: CRLF and a head", ENDS, GET "|a=b\r\n\r\nGET /b HTTP/1.1\r\n", NULL },
-		{ "8.2.1: LF in a name", ENDS, GET "|a\nb=c", NULL },
 		{ "RFC 9110 section 5.5: bytes beyond ASCII", ENDS, GET "|a=\xe4\xff", HEAD_OF_GET "a: \xe4\xff\n\n" },
-		{ "8.2.2: Connection", ENDS, GET "|connection=close", NULL },
-		{ "8.2.2: an empty one", ENDS, GET "|connection=", NULL },
-		{ "8.2.2: Proxy-Connection", ENDS, GET "|proxy-connection=keep-alive", NULL },
-		{ "8.2.2: Keep-Alive", ENDS, GET "|keep-alive=timeout=5", NULL },
-		{ "8.2.2: Transfer-Encoding", OPEN, POST "|transfer-encoding=chunked", NULL },
-		{ "8.2.2: Upgrade", ENDS, GET "|upgrade=h2c", NULL },
 		{ "8.2.2: TE", ENDS, GET "|te=trailers", HEAD_OF_GET "te: trailers\n\n" },
-		{ "8.2.2: TE with a coding", ENDS, GET "|te=trailers, gzip", NULL },
-		{ "8.2.2: TE with nothing", ENDS, GET "|te=", NULL },
 		{ "8.2.3: crumbs", ENDS, GET "|cookie=a=b|x=y|cookie=c=d; e=f|cookie=g", HEAD_OF_GET "cookie: a=b; c=d; e=f; g\nx: y\n\n" },
 		{ "8.2.3: one crumb", ENDS, GET "|cookie=a=b; c=d", HEAD_OF_GET "cookie: a=b; c=d\n\n" },
-		{ "8.2.1: LF in a later crumb", ENDS, GET "|cookie=a=b|cookie=c\nd", NULL },
 	};
 
-	check_requests(rows, COUNT(rows));
+	check_lists(REQUEST, rows, COUNT(rows));
+}
+
+/* Wherever they are: behind the pseudo-header fields of a request or a response, or in a trailer section. */
+static void malformed_fields(void)
+{
+	static const char *const before[] = { [REQUEST] = GET, [RESPONSE] = ":status=200", [TRAILER] = "" };
+	static const struct { const char *rule, *fields; } rows[] = {
+		{ "8.2.1: a capital", "Accept=a" },
+		{ "8.2.1: an empty name", "=a" },
+		{ "8.2.1: a blank in the name", "a b=c" },
+		{ "8.2.1: a colon in the name", "a:b=c" },
+		{ "8.2.1: a blank before the value", "a= b" },
+		{ "8.2.1: a blank behind the value", "a=b " },
+		{ "8.2.1: a tab before the value", "a=\tb" },
+		{ "8.2.1: a tab behind the value", "a=b\t" },
+		{ "8.2.1: nothing but a blank", "a= " },
+		{ "8.2.1: LF", "a=b\nc: d" },
+		{ "8.2.1: CR", "a=b\rc" },
+		{ "8.2.1: CRLF and a head", "a=b\r\n\r\nGET /b HTTP/1.1\r\n" },
+		{ "8.2.1: LF in a name", "a\nb=c" },
+		{ "8.2.2: Connection", "connection=close" },
+		{ "8.2.2: an empty Connection", "connection=" },
+		{ "8.2.2: Proxy-Connection", "proxy-connection=keep-alive" },
+		{ "8.2.2: Keep-Alive", "keep-alive=timeout=5" },
+		{ "8.2.2: Transfer-Encoding", "transfer-encoding=chunked" },
+		{ "8.2.2: Upgrade", "upgrade=h2c" },
+		{ "8.2.2: TE with a coding", "te=trailers, gzip" },
+		{ "8.2.2: TE with nothing", "te=" },
+		{ "8.2.1: LF in a later crumb", "cookie=a=b|cookie=c\nd" },
+		{ "RFC 9110 section 8.6: lengths that differ", "content-length=5|content-length=6" },
+		{ "RFC 9110 section 8.6: a length that differs from 0", "content-length=0|content-length=6" },
+		{ "RFC 9110 section 8.6: an empty length", "content-length=" },
+		{ "RFC 9110 section 8.6: a length with a sign", "content-length=+5" },
+		{ "RFC 9110 section 8.6: a length below 0", "content-length=-5" },
+		{ "RFC 9110 section 8.6: a list of lengths", "content-length=5, 5" },
+		{ "RFC 9110 section 8.6: a length in hexadecimal", "content-length=0x5" },
+		{ "RFC 9110 section 8.6: a length of 2^63", "content-length=9223372036854775808" },
+		{ "RFC 9110 section 8.6: a length of 2^64 + 5", "content-length=18446744073709551621" },
+	};
+
+	for (size_t i = 0; i < COUNT(rows); i++)
+		for (enum place place = REQUEST; place <= TRAILER; place++) {
+			struct h2_field list[2 * H2_LISTS_FIELDS];
+			size_t n = h2_list_read(before[place], strlen(before[place]), list);
+			struct text head = { 0 };
+
+			n += h2_list_read(rows[i].fields, strlen(rows[i].fields), list + n);
+			expect(rows[i].rule, write_head(place, list, n, OPEN, &head), &head, NULL);
+			text_free(&head);
+		}
 }
 
 static void framing(void)
@@ -222,20 +259,11 @@ static void framing(void)
 		{ "8.1.1: no body, and a length", ENDS, POST "|content-length=5", NULL },
 		{ "RFC 9110 section 8.6: the same twice", OPEN, POST "|content-length=5|content-length=5", HEAD_OF_POST "Content-Length: 5\n\n" },
 		{ "RFC 9110 section 8.6: the same number", OPEN, POST "|content-length=5|content-length=05", HEAD_OF_POST "Content-Length: 5\n\n" },
-		{ "RFC 9110 section 8.6: they differ", OPEN, POST "|content-length=5|content-length=6", NULL },
-		{ "RFC 9110 section 8.6: one differs from none", OPEN, POST "|content-length=0|content-length=6", NULL },
-		{ "RFC 9110 section 8.6: empty", OPEN, POST "|content-length=", NULL },
-		{ "RFC 9110 section 8.6: a sign", OPEN, POST "|content-length=+5", NULL },
-		{ "RFC 9110 section 8.6: less than nothing", OPEN, POST "|content-length=-5", NULL },
-		{ "RFC 9110 section 8.6: a list", OPEN, POST "|content-length=5, 5", NULL },
-		{ "RFC 9110 section 8.6: hexadecimal", OPEN, POST "|content-length=0x5", NULL },
 		{ "RFC 9110 section 8.6: the longest", OPEN, POST "|content-length=9223372036854775807",
 		  HEAD_OF_POST "Content-Length: 9223372036854775807\n\n" },
-		{ "RFC 9110 section 8.6: one byte more", OPEN, POST "|content-length=9223372036854775808", NULL },
-		{ "RFC 9110 section 8.6: more than numbers hold", OPEN, POST "|content-length=18446744073709551621", NULL },
 	};
 
-	check_requests(rows, COUNT(rows));
+	check_lists(REQUEST, rows, COUNT(rows));
 }
 
 static void bodies(void)
@@ -306,21 +334,11 @@ static void trailers(void)
 		{ "8.1: an empty one", OPEN, "", "" },
 		{ "8.1: a pseudo-header field", OPEN, ":status=200", NULL },
 		{ "8.1: one of requests", OPEN, "a=b|:path=/", NULL },
-		{ "8.2.1: a capital", OPEN, "A=b", NULL },
-		{ "8.2.1: LF", OPEN, "a=b\nc", NULL },
-		{ "8.2.2: Transfer-Encoding", OPEN, "transfer-encoding=chunked", NULL },
 		{ "RFC 9110 section 6.5.1: a length is left out", OPEN, "a=b|content-length=5", "a: b\n" },
 		{ "crumbs stay as they are", OPEN, "cookie=a|cookie=b", "cookie: a\ncookie: b\n" },
 	};
 
-	for (size_t i = 0; i < COUNT(rows); i++) {
-		struct h2_field list[H2_LISTS_FIELDS];
-		size_t n = h2_list_read(rows[i].list, strlen(rows[i].list), list);
-		struct text lines = { 0 };
-
-		expect(rows[i].rule, h2_trailer_lines(list, n, &lines), &lines, rows[i].head);
-		text_free(&lines);
-	}
+	check_lists(TRAILER, rows, COUNT(rows));
 }
 
 static void responses(void)
@@ -348,28 +366,14 @@ static void responses(void)
 		{ "8.3.2: empty", OPEN, ":status=", NULL },
 		{ "RFC 9110 section 15: less than 100", OPEN, ":status=099", NULL },
 		{ "RFC 9110 section 15: more than 599", OPEN, ":status=600", NULL },
-		{ "8.2.1: a capital", OPEN, ":status=200|A=b", NULL },
-		{ "8.2.1: LF", OPEN, ":status=200|a=b\nc", NULL },
-		{ "8.2.2: Connection", OPEN, ":status=200|connection=close", NULL },
-		{ "8.2.2: Transfer-Encoding", OPEN, ":status=200|transfer-encoding=chunked", NULL },
-		{ "RFC 9110 section 8.6: they differ", OPEN, ":status=200|content-length=5|content-length=6", NULL },
 		{ "RFC 9110 section 8.6: the same twice", OPEN, ":status=200|content-length=5|content-length=5",
 		  "HTTP/1.1 200 \nContent-Length: 5\n\n" },
 		{ "fields of requests are lines", OPEN, ":status=204|set-cookie=a|set-cookie=b|host=h|cookie=c|cookie=d",
 		  "HTTP/1.1 204 \nset-cookie: a\nset-cookie: b\nhost: h\ncookie: c\ncookie: d\n\n" },
 	};
 
-	for (size_t i = 0; i < COUNT(rows); i++) {
-		struct h2_field list[H2_LISTS_FIELDS];
-		size_t n = h2_list_read(rows[i].list, strlen(rows[i].list), list);
-		struct text head = { 0 };
-
-		expect(rows[i].rule, h2_response_head(list, n, rows[i].how & ENDS, &head), &head, rows[i].head);
-		text_free(&head);
-	}
+	check_lists(RESPONSE, rows, COUNT(rows));
 }
-
-enum taker { RESPONSE, REQUEST, TRAILER };
 
 struct taken_row {
 	const char *rule, *head, *list;       /* list NULL: the head is none */
@@ -411,28 +415,28 @@ static void expect_fields(const char *rule, const struct h2_field *got, int n, c
 	text_free(&list);
 }
 
-static int take(enum taker taker, struct slice head, struct text *names, struct h2_field *got, size_t max, struct h2_framing *framing)
+static int take(enum place place, struct slice head, struct text *names, struct h2_field *got, size_t max, struct h2_framing *framing)
 {
-	return taker == RESPONSE ? h2_response_fields(head, names, got, max, framing) :
-	    taker == REQUEST ? h2_request_fields(head, "https", names, got, max, framing) :
+	return place == RESPONSE ? h2_response_fields(head, names, got, max, framing) :
+	    place == REQUEST ? h2_request_fields(head, "https", names, got, max, framing) :
 	    h2_trailer_fields(head, names, got, max);
 }
 
-static void check_taken(enum taker taker, const struct taken_row *rows, size_t count)
+static void check_taken(enum place place, const struct taken_row *rows, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
 		struct slice head = with_crlf(rows[i].head);
 		struct h2_framing framing = { .content_length = NONE };
 		struct h2_field got[H2_LISTS_FIELDS];
 		struct text names = { 0 };
-		int n = take(taker, head, &names, got, H2_LISTS_FIELDS, &framing);
+		int n = take(place, head, &names, got, H2_LISTS_FIELDS, &framing);
 
 		expect_fields(rows[i].rule, got, n, rows[i].list);
 		if (n >= 0) {
 			UNIT_ROW(framing.status == rows[i].status && framing.chunked == (rows[i].framing == CHUNKED), "%s", rows[i].rule);
 			UNIT_ROW(framing.content_length == (framing.chunked ? NONE : rows[i].framing), "%s", rows[i].rule);
-			UNIT_ROW(take(taker, head, &names, got, (size_t)n, &framing) == n, "%s: room for them", rows[i].rule);
-			UNIT_ROW(!n || take(taker, head, &names, got, (size_t)n - 1, &framing) < 0, "%s: no room", rows[i].rule);
+			UNIT_ROW(take(place, head, &names, got, (size_t)n, &framing) == n, "%s: room for them", rows[i].rule);
+			UNIT_ROW(!n || take(place, head, &names, got, (size_t)n - 1, &framing) < 0, "%s: no room", rows[i].rule);
 		}
 		text_free(&names);
 		free((char *)(uintptr_t)head.at);
@@ -563,7 +567,7 @@ static void no_memory(void)
 	}
 }
 
-UNIT_SUITE(h2_fields, { "pseudo-header fields", pseudo_fields }, { "targets", targets }, { "hosts", hosts }, { "fields", fields },
+UNIT_SUITE(h2_fields, { "pseudo-header fields", pseudo_fields }, { "targets", targets }, { "hosts", hosts }, { "fields", fields }, { "malformed fields", malformed_fields },
 	{ "framing", framing }, { "bodies", bodies }, { "bytes", bytes }, { "trailers", trailers }, { "responses", responses },
 	{ "fields of responses", response_fields }, { "line ends", line_ends }, { "fields of requests", request_fields }, { "fields of trailers", trailer_fields },
 	{ "no memory", no_memory })

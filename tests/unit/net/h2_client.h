@@ -1,5 +1,5 @@
-/* Owns what the tests of proxy/net/h2*.c share: nghttp2 as the client at the far end of h2_world.h, a toy that owns each stream and says what
- * it is told, and turns of the loop until neither side has anything to say. Must not know: the cases. Invariant: as h2_world.h has it. */
+/* Owns what the tests of proxy/net/h2*.c share. The client at the far end of h2_world.h is nghttp2, and the owner of each stream is a toy
+ * with a response. The loop turns until neither side has anything to say. Must not know: the cases. Invariant: as h2_world.h has it. */
 #ifndef UTFEED_TESTS_UNIT_NET_H2_CLIENT_H
 #define UTFEED_TESTS_UNIT_NET_H2_CLIENT_H
 
