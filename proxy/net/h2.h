@@ -3,7 +3,8 @@
  * HTTP/1.1, and takes those of one. So clients and fetches speak one protocol.
  * Must not know: fields and their rules, requests, answers. A table of functions turns header lists into heads of
  * HTTP/1.1 and back (http/h2_fields.h).
- * Invariant: a stream takes no byte that cannot go out now, so a peer that reads nothing costs no memory. */
+ * Invariant: a stream takes no byte of a body that cannot go out now. A peer that reads nothing costs one buffer, and
+ * the heads of its streams' responses. */
 #ifndef UTFEED_PROXY_NET_H2_H
 #define UTFEED_PROXY_NET_H2_H
 

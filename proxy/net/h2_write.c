@@ -109,7 +109,7 @@ static size_t h2_stream_room(const struct h2_stream *stream)
 	return (size_t)window < room ? (size_t)window : room;
 }
 
-/* Takes body bytes, up to max. Whatever nghttp2 did not take, a writer gets back. */
+/* Takes body bytes, up to max. The writer keeps those that nghttp2 did not take. */
 static void h2_give(struct h2_stream *stream, struct h2_pieces *pieces, uint64_t max)
 {
 	size_t room = h2_stream_room(stream), total = 0, before = pieces->taken;
