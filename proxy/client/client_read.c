@@ -162,6 +162,13 @@ void client_carry_out(struct client *c)
 	}
 }
 
+/* The parser may have had all of a head at once, in a buffer that is larger than the limit. */
+static bool client_head_is_too_long(const struct client *c)
+{
+	return c->stream ? h2_head_is_cut(c->conn) :
+	    c->exchange->msg.head_len > client_conf(c)->max_header_bytes;
+}
+
 static void client_request(struct client *c)
 {
 	struct exchange *exchange = c->exchange;
@@ -184,7 +191,7 @@ static void client_request(struct client *c)
 	request_read(&exchange->request, m);
 	if (!m->keep_alive || c->pool->leaving || c->stream)
 		client_ends(c, AFTER_CLOSES);
-	if (c->stream && h2_head_is_cut(c->conn)) {
+	if (client_head_is_too_long(c)) {
 		client_refuse(c, 431, "The request header is too large.");
 		return;
 	}

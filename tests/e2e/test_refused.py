@@ -132,6 +132,26 @@ def test_large_head_is_431(start, origin, field):
     assert client.response().status == 431 and client.is_ended() and not origin.asked()
 
 
+@pytest.mark.parametrize("at_once", [True, False])
+def test_a_head_of_one_read_is_431(start, origin, at_once):
+    """The first buffer has 4 KB, whatever the limit is; what comes behind a head is none of its bytes."""
+    proxy = start(origin, "--max-header-bytes", "2k")
+    rest = b"GET /b HTTP/1.1\r\nHost: t\r\n\r\n"
+    for over in (0, 1):
+        head = b"GET /a HTTP/1.1\r\nHost: t\r\nX: "
+        head += b"y" * (2048 + over - len(head) - 4) + b"\r\n\r\n"
+        client = proxy.client()
+        client.send((head + rest if at_once else head))
+        if over:
+            assert client.response().status == 431 and client.is_ended() and not origin.asked()
+        else:
+            origin.receive().answer(TEXT)
+            assert client.response().status == 200
+            if at_once:
+                origin.receive().answer(TEXT)
+                assert client.response().status == 200
+
+
 def test_many_fields_are_431(start, origin):
     client = start(origin, "--max-header-fields", "20").client().ask("/", *[f"X{n}: y" for n in range(30)])
     assert client.response().status == 431 and client.is_ended()
