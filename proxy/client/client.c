@@ -129,6 +129,7 @@ void client_close(struct client *c, bool reset)
 	else
 		conn_close(&c->conn);
 	c->pool->closed += !c->stream;
+	c->pool->streams -= c->stream;
 	crowd_leave(c->pool->crowds, &c->crowd);
 	loop_disarm(client_loop(c), &c->timer);
 	loop_defer(client_loop(c), &c->task);

@@ -141,16 +141,33 @@ static struct client *client_new(struct client_pool *pool, const struct arrival 
 	return c;
 }
 
+/* Whether there is room for one more stream, which counts then. */
+static bool client_join_stream(struct client_pool *pool, const struct requester *who, struct crowd **crowd)
+{
+	size_t most = requester_is_trusted(who, pool->ctx.conf) ? 0 : (size_t)pool->ctx.conf->client_connections;
+
+	if (pool->streams >= pool->ctx.settings->max_clients ||
+	    (most && crowd_join(pool->crowds, &who->ip, most, crowd) != CROWD_JOINED)) {
+		stats_add(loop_stats(pool->ctx.loop), STAT_CLIENTS_CROWDED, 1);
+		return false;
+	}
+	pool->streams++;
+	return true;
+}
+
 /* Its requests are numbered as those of the connection. */
 struct client *client_new_stream(struct client *connection, struct conn *conn)
 {
+	struct client_pool *pool = connection->pool;
 	struct client *c = calloc(1, sizeof *c);
 
-	if (!c || (connection->opened && !(c->opened = client_copy_opened(connection->opened)))) {
+	if (!c || (connection->opened && !(c->opened = client_copy_opened(connection->opened))) ||
+	    !client_join_stream(pool, &connection->who, &c->crowd)) {
+		free(c ? c->opened : NULL);
 		free(c);
 		return NULL;
 	}
-	client_init(c, connection->pool, &connection->who, connection->channel);
+	client_init(c, pool, &connection->who, connection->channel);
 	c->conn = conn;
 	conn_set_owner(conn, client_on_conn, c);
 	c->stream = true;

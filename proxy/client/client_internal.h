@@ -123,6 +123,7 @@ struct client_pool {
 	bool leaving;                  /* every response is its connection's last */
 	bool draining;                 /* idle connections are closed once no request can be on its way */
 	size_t count, closed;          /* count includes the closed ones, which their tasks free */
+	size_t streams;                /* clients whose connection is a stream, which count does not include */
 	LIST_HEAD(, client) clients;
 	TAILQ_HEAD(client_list, client) idle;          /* the one idle for longest first */
 	struct crowds *crowds;
@@ -313,7 +314,7 @@ enum client_preface client_prefaces(struct client *);
 /* The connection was idle for long, or does not take its end. */
 void client_end_streams(struct client *);
 
-/* client_door.c. A client for a stream of that one's connection. NULL: out of memory. */
+/* client_door.c. A client for a stream of that one's connection. NULL: there are too many, or out of memory. */
 struct client *client_new_stream(struct client *, struct conn *);
 
 /* client_tunnel.c */

@@ -1,5 +1,6 @@
 /* A connection that speaks HTTP/2: each of its streams is a client of its own, without a socket; see client_internal.h.
- * The connection's client counts against client-connections and is idle when no stream is open.
+ * Each counts against max-connections and client-connections, as a connection does. The connection's client is idle
+ * when no stream is open.
  * Invariant: a stream's client never outlives the pool, and fails once the connection's client is closed. */
 #include "proxy/client/client_internal.h"
 
@@ -23,6 +24,7 @@ static void client_on_stream(void *connection, struct conn *conn)
 	struct client *c = connection, *stream = client_new_stream(c, conn);
 
 	if (!stream) {
+		h2_refuse(conn);
 		conn_abort(&conn);
 		return;
 	}

@@ -87,8 +87,10 @@ void h2_feed(struct h2 *, const char *at, size_t len);
 void h2_on_event(struct h2 *);
 /* Whether the head of a stream's request was beyond the limits, so that some of it was left out. */
 bool h2_head_is_cut(const struct conn *stream);
-/* Closing the stream will tell the peer to ask by HTTP/1.1 (HTTP_1_1_REQUIRED). */
+/* What closing the stream tells the peer, if its message is not whole: to ask by HTTP/1.1 (HTTP_1_1_REQUIRED), or that
+ * nothing was done, so that it may ask again (REFUSED_STREAM). */
 void h2_require_http1(struct conn *stream);
+void h2_refuse(struct conn *stream);
 /* How many connections of its streams are open. */
 size_t h2_streams(const struct h2 *);
 /* Takes no more streams: tells the peer so, and once the peer has seen that, which streams were served (section 6.8).

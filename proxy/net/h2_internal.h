@@ -70,7 +70,7 @@ struct h2_stream {
 	enum h2_writing writing;
 	bool waits;                    /* the connection's writer got CONN_AGAIN */
 	bool told_readable;            /* the connection's latest event was CONN_READABLE */
-	bool http1;                    /* closing it asks for HTTP/1.1 */
+	uint32_t code;                 /* what closing it before the message is whole tells the peer */
 	bool ends;                     /* the message is whole: the last frame of the body says so */
 	uint64_t left;                 /* of a body or a chunk */
 	struct text lines;             /* of the head, a chunk or the trailer, as far as they came */

@@ -72,6 +72,7 @@ struct h2_stream *h2_stream_new(struct h2 *h2, int32_t id)
 	stream->id = id;
 	stream->task.run = h2_stream_on_task;
 	stream->urgency = H2_URGENCY_DEFAULT;
+	stream->code = NGHTTP2_INTERNAL_ERROR;
 	TAILQ_INSERT_TAIL(&h2->streams, stream, link);
 	return stream;
 }
@@ -211,7 +212,7 @@ static void h2_stream_close(struct conn *conn)
 		h2_stream_free(stream);
 	else {
 		if (!stream->ends)
-			h2_stream_reset(stream, stream->http1 ? NGHTTP2_HTTP_1_1_REQUIRED : NGHTTP2_INTERNAL_ERROR);
+			h2_stream_reset(stream, stream->code);
 		else if (nghttp2_session_get_stream_local_close(h2->ng, stream->id) == 1)
 			h2_stream_no_more(stream);
 		h2->open--;
@@ -238,7 +239,12 @@ bool h2_head_is_cut(const struct conn *stream)
 
 void h2_require_http1(struct conn *stream)
 {
-	stream->stream->http1 = true;
+	stream->stream->code = NGHTTP2_HTTP_1_1_REQUIRED;
+}
+
+void h2_refuse(struct conn *stream)
+{
+	stream->stream->code = NGHTTP2_REFUSED_STREAM;
 }
 
 void h2_leave_with(struct conn *stream)

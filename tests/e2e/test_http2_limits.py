@@ -191,6 +191,24 @@ def test_what_is_no_flood(serving, case):
     assert bool(counters["h2_resets"]) == (case == "streams that are reset")
 
 
+@pytest.mark.parametrize("option", ["--client-connections", "--max-connections"])
+def test_streams_are_bounded_as_connections_are(speaking, origin, option):
+    """Those beyond get REFUSED_STREAM: nothing was done, and they may be asked for again (RFC 9113 section 8.7)."""
+    proxy = speaking("h2c", origin, option, "5", "--workers", "1")
+    conn = proxy.http2()
+    asked = [conn.ask(f"/{number}") for number in range(8)]
+    for exchange in asked[5:]:
+        exchange.until(lambda each=exchange: each.ended)
+        assert exchange.code == "REFUSED_STREAM"
+    assert proxy.counted("clients_crowded", 3) in (3, 4)
+    for upstream in [origin.receive() for _ in range(4)]:
+        upstream.answer(FEED)
+    assert all(exchange.response().body == SMALL_OUT for exchange in asked[:4])
+    again = conn.ask("/again")
+    origin.receive().answer(FEED) if option == "--client-connections" else [origin.receive().answer(FEED) for _ in range(2)]
+    assert again.response().body == SMALL_OUT and not conn.goaways
+
+
 def test_answers_before_the_body(serving):
     """RST_STREAM with NO_ERROR says that the rest is not needed (RFC 9113 section 8.1): nobody made utfeed send it."""
     conn = serving().http2()
