@@ -244,11 +244,6 @@ bool h2_end(struct h2 *h2)
 	return true;
 }
 
-size_t h2_streams(const struct h2 *h2)
-{
-	return h2->open;
-}
-
 /* -1: out of memory. */
 static int h2_open_session(struct h2 *h2)
 {

@@ -77,8 +77,7 @@ struct h2_owner {
 	void *arg;
 };
 
-/* Serves the connection, which the owner keeps, and whose events the owner passes on. early: bytes that were read from
- * it; copied. NULL: out of memory. */
+/* Serves the connection, which the owner keeps, and whose events the owner passes on. NULL: out of memory. */
 struct h2 *h2_serve(struct conn *, struct loop *, const struct h2_settings *, const struct h2_translation *,
     const struct h2_owner *);
 /* Takes bytes that were read from the connection before. */
@@ -87,12 +86,10 @@ void h2_feed(struct h2 *, const char *at, size_t len);
 void h2_on_event(struct h2 *);
 /* Whether the head of a stream's request was beyond the limits, so that some of it was left out. */
 bool h2_head_is_cut(const struct conn *stream);
-/* What closing the stream tells the peer, if its message is not whole: to ask by HTTP/1.1 (HTTP_1_1_REQUIRED), or that
- * nothing was done, so that it may ask again (REFUSED_STREAM). */
+/* If a stream is closed before its message is whole, the peer learns why: it has to ask by HTTP/1.1
+ * (HTTP_1_1_REQUIRED), or it may ask again, since nothing was done (REFUSED_STREAM). */
 void h2_require_http1(struct conn *stream);
 void h2_refuse(struct conn *stream);
-/* How many connections of its streams are open. */
-size_t h2_streams(const struct h2 *);
 /* Takes no more streams: tells the peer so, and once the peer has seen that, which streams were served (section 6.8).
  * Ends when they are done. */
 void h2_leave(struct h2 *);

@@ -17,7 +17,6 @@
 enum {
 	H2_STREAMS_MAX = 100,
 	H2_FRAME_HEAD_BYTES = 9,               /* RFC 9113 section 4.1 */
-	H2_FRAME_BYTES = 16384,                /* section 6.5.2: what a peer takes at least */
 	H2_OUT_BYTES = 64 * 1024,              /* written and not taken by the socket; control frames may come on top */
 	H2_WINDOW_BYTES = 32 * 1024,           /* of a request's body that nobody has read yet */
 	H2_FIELDS_MAX = 256                    /* of a response */

@@ -162,7 +162,7 @@ def test_resets_that_are_made(serving, case):
     good.goes_on()
     proxy.assert_growth(before, GROWTH)
     assert proxy.counted("h2_refused_floods", 1) == 1
-    assert "had reset" in proxy.err.text()
+    assert "made utfeed reset" in proxy.err.text()
 
 
 MODEST = {
