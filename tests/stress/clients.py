@@ -70,6 +70,7 @@ class Client:
         self.current = None                 # the one whose answer is read
         self.tunnelled = False              # the origin's words, good or bad, are not the proxy's
         self.asked = collections.deque()    # (path, way, method, whose) of what is yet to be answered
+        self.told = 0, {}                   # status and fields of the last whole answer
 
     async def connect(self):
         sock = socket.socket()
@@ -208,6 +209,7 @@ class Client:
         status, fields = await self.head()
         body = await self.body(status, fields, method)
         self.traffic.made[status] += 1
+        self.told = status, fields
         if status == 200 and body is not None and method != "PURGE":
             if fields.get(b"content-encoding") == b"gzip":
                 body = zlib.decompress(body, 31)
@@ -247,7 +249,7 @@ class Client:
         self.reader = self.writer = None
 
     async def asks_once(self, path):
-        """Without whims, and for sure."""
+        """Without whims, and for sure: the status, and the seconds of Retry-After."""
         try:
             await self.soon(self.connect())
             self.chance.random = lambda: 0.99
@@ -259,6 +261,8 @@ class Client:
             pass
         finally:
             self.close()
+        status, fields = self.told
+        return status, int(fields.get(b"retry-after", 0))
 
     async def one_visit(self):
         try:
