@@ -186,6 +186,8 @@ void client_idle(struct client *c)
 		client_close(c, false);
 		return;
 	}
+	if (c->stream)                 /* its connection takes care that a request comes */
+		return;
 	client_list_idle(c);
 	if (c->pool->draining)
 		loop_arm(client_loop(c), &c->timer, CLIENT_LAST_MS);

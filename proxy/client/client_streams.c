@@ -62,7 +62,8 @@ static void client_speak_http2(struct client *c, struct slice early)
 		.max_fields = (size_t)client_conf(c)->max_header_fields,
 		.head_timeout_ms = client_conf(c)->request_timeout_ms,
 		.write_timeout_ms = client_conf(c)->write_timeout_ms,
-		.secure = c->channel != CHANNEL_PLAIN };
+		.secure = c->channel != CHANNEL_PLAIN,
+		.shared = requester_is_trusted(&c->who, client_conf(c)) };
 	const struct h2_owner owner = { client_on_stream, client_on_streams_idle, client_on_streams_end, c };
 
 	c->h2 = h2_serve(c->conn, client_loop(c), &settings, &server_side, &owner);

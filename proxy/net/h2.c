@@ -132,7 +132,7 @@ static void h2_go_on(struct h2 *h2)
 		return;
 	}
 	h2_listen(h2);
-	if (h2->used && !h2->open) {
+	if (h2->used && !h2->open && !h2->out.len && TAILQ_EMPTY(&h2->streams)) {
 		h2->used = false;
 		h2->owner.idle(h2->owner.arg);
 	}
@@ -149,17 +149,16 @@ static void h2_on_task(struct task *task)
 
 /* ---- in ---- */
 
-static void h2_arm(struct h2 *h2)
+void h2_arm(struct h2 *h2)
 {
-	uint64_t oldest = h2_oldest_head(h2), now = loop_now_ms(h2->loop), due;
+	uint64_t due = h2_first_late(h2), now = loop_now_ms(h2->loop);
 
 	if (h2->leaving && !h2->left)
 		return;
-	if (!oldest) {
+	if (!due) {
 		loop_disarm(h2->loop, &h2->timer);
 		return;
 	}
-	due = oldest + h2->settings.head_timeout_ms;
 	loop_arm(h2->loop, &h2->timer, due > now ? due - now : 1);
 }
 
@@ -194,9 +193,13 @@ void h2_on_event(struct h2 *h2)
 
 		if (n == CONN_AGAIN)
 			break;
-		if (n <= 0) {
-			h2_tell_end(h2, n == CONN_FAILED);
+		if (n == CONN_FAILED) {
+			h2_tell_end(h2, true);
 			return;
+		}
+		if (n == CONN_EOF) {           /* what is written goes out: the peer may read on */
+			h2->ending = true;
+			break;
 		}
 		h2_feed(h2, scratch, (size_t)n);
 	}
@@ -208,14 +211,13 @@ void h2_on_event(struct h2 *h2)
 static void h2_on_timer(struct timer *timer)
 {
 	struct h2 *h2 = container_of(timer, struct h2, timer);
-	uint64_t now = loop_now_ms(h2->loop), timeout = h2->settings.head_timeout_ms;
 
 	if (h2->leaving && !h2->left) {
 		h2->left = true;
 		nghttp2_submit_goaway(h2->ng, NGHTTP2_FLAG_NONE, nghttp2_session_get_last_proc_stream_id(h2->ng),
 		    NGHTTP2_NO_ERROR, NULL, 0);
-	} else if (now > timeout)
-		h2_end_heads(h2, now - timeout);
+	} else
+		h2_end_late(h2, loop_now_ms(h2->loop));
 	h2_pull(h2);
 	h2_arm(h2);
 }
@@ -256,6 +258,10 @@ static int h2_open_session(struct h2 *h2)
 	nghttp2_option_set_no_auto_window_update(option, 1);
 	nghttp2_option_set_no_closed_streams(option, 1);
 	nghttp2_option_set_max_deflate_dynamic_table_size(option, H2_TABLE_BYTES);
+	nghttp2_option_set_max_send_header_block_length(option, 2 * H2_HEAD_MAX);
+#if HAVE_DECL_NGHTTP2_OPTION_SET_STREAM_RESET_RATE_LIMIT
+	nghttp2_option_set_stream_reset_rate_limit(option, UINT32_MAX, UINT32_MAX);      /* h2_limits.def has its own */
+#endif
 	r = nghttp2_session_server_new2(&h2->ng, callbacks, h2, option);
 end:
 	nghttp2_option_del(option);
@@ -306,6 +312,10 @@ void h2_free(struct h2 **hp)
 		return;
 	*hp = NULL;
 	h2_end_streams(h2);
+	if (!h2->ending && !nghttp2_session_terminate_session(h2->ng, NGHTTP2_NO_ERROR)) {
+		h2_take(h2);
+		h2_write_out(h2);
+	}
 	if (!h2->broken)       /* else nghttp2 1.52 may free a frame twice: rather a leak, where memory has run out */
 		nghttp2_session_del(h2->ng);
 	loop_disarm(h2->loop, &h2->timer);

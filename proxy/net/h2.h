@@ -64,13 +64,14 @@ struct h2_settings {
 	uint64_t head_timeout_ms;      /* for a head to be complete */
 	uint64_t write_timeout_ms;     /* for the socket to take something of what is written */
 	bool secure;                   /* the connection speaks TLS */
+	bool shared;                   /* the peer speaks for many clients: its limits are ten times as high */
 };
 
 /* The owner of a session gets these calls. idle and ended may free the session, opened may only end it. */
 struct h2_owner {
 	/* A stream was opened by a request, whose bytes wait in it. Takes the connection over. */
 	void (*opened)(void *arg, struct conn *stream);
-	/* The last connection of a stream was closed. */
+	/* The last connection of a stream was closed, and all of its bytes went out. */
 	void (*idle)(void *arg);
 	/* Nothing more can be read or written. lost: not all that was written went out. */
 	void (*ended)(void *arg, bool lost);
@@ -97,7 +98,7 @@ void h2_leave(struct h2 *);
 void h2_leave_with(struct conn *stream);
 /* Ends the session and its streams: h2_owner.ended follows once the peer has been told. False: it is ending already. */
 bool h2_end(struct h2 *);
-/* The connections of its streams fail from now on; their owners close them. */
+/* The connections of its streams fail from now on; their owners close them. Tells the peer so, if that needs no wait. */
 void h2_free(struct h2 **);
 
 #endif

@@ -19,7 +19,8 @@ enum {
 	H2_FRAME_HEAD_BYTES = 9,               /* RFC 9113 section 4.1 */
 	H2_OUT_BYTES = 64 * 1024,              /* written and not taken by the socket; control frames may come on top */
 	H2_WINDOW_BYTES = 32 * 1024,           /* of a request's body that nobody has read yet */
-	H2_FIELDS_MAX = 256                    /* of a response */
+	H2_HEAD_MAX = 256 * 1024,              /* of a response */
+	H2_PAST = 32, H2_PAST_RESETS = 128
 };
 
 /* How much of a response's message was taken. */
@@ -59,6 +60,7 @@ struct h2_stream {
 	bool heads, tunnels;           /* the request is a HEAD, a CONNECT */
 	bool chunked;                  /* its body is given in chunks */
 	uint64_t began_ms;             /* when its header list began; 0: it is complete */
+	uint64_t done_ms;              /* when its owner closed it; 0: it has not */
 	struct held in;                /* bytes for the connection's reader */
 	size_t in_read;                /* of these, read */
 	size_t unread;                 /* bytes of the body among them, for which the window is not given back */
@@ -93,7 +95,8 @@ struct h2 {
 	struct held out;               /* frames to be written */
 	struct task task;              /* writes them at the end of the turn */
 	struct timer stuck;            /* armed while the socket takes nothing of out */
-	/* looks for heads that are never complete, and waits for the peer to see GOAWAY */
+	/* looks for heads that are never complete and for streams that never close, and waits for the peer to see
+	 * GOAWAY */
 	struct timer timer;
 	bool inside;                   /* nghttp2 is on the stack */
 	bool leaving, left;            /* GOAWAY was sent with the highest id, with the last one */
@@ -106,8 +109,9 @@ struct h2 {
 	uint8_t frame_len;
 	uint32_t skip;                 /* bytes up to the next frame's head */
 	int32_t highest;               /* the stream that was opened last */
-	struct h2_past { int32_t id; bool made_reset; } past[32];      /* the streams closed last, and who reset them */
-	unsigned n_past;
+	/* The streams closed last, and those that were reset last from here. */
+	int32_t past[H2_PAST], past_resets[H2_PAST_RESETS];
+	unsigned n_past, n_past_resets;
 };
 
 /* h2.c */
@@ -115,6 +119,8 @@ struct h2 {
 void h2_pull(struct h2 *);
 /* Ends the connection with this error (section 7), after what was written. */
 void h2_fail(struct h2 *, uint32_t code);
+/* Has the timer look when the next stream is late. */
+void h2_arm(struct h2 *);
 
 /* h2_limits.c */
 enum h2_limit {
@@ -135,10 +141,10 @@ bool h2_count(struct h2 *, enum h2_limit);
 nghttp2_session_callbacks *h2_callbacks(void);     /* NULL: out of memory */
 /* Gives the streams that came to the session's owner. */
 void h2_open_streams(struct h2 *);
-/* When the oldest head began that its owner has not got; 0: there is none. */
-uint64_t h2_oldest_head(const struct h2 *);
-/* Ends what has not got its head since then: the stream, or the connection where a header list is open. */
-void h2_end_heads(struct h2 *, uint64_t since_ms);
+/* When the first stream is late: with its head, or with closing behind its response. 0: none can be. */
+uint64_t h2_first_late(const struct h2 *);
+/* Ends what is late by then: the stream, or the connection where a header list is open. */
+void h2_end_late(struct h2 *, uint64_t now_ms);
 
 /* h2_stream.c */
 struct h2_stream *h2_stream_new(struct h2 *, int32_t id);          /* NULL: out of memory */

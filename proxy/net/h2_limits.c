@@ -4,7 +4,7 @@
 
 #include "proxy/base/log.h"
 
-enum { SECOND_MS = 1000, PREFACE_BYTES = 24 };
+enum { SECOND_MS = 1000, PREFACE_BYTES = 24, SHARED_TIMES = 10 };
 
 static const struct { const char *name; unsigned most; } h2_limits[H2_LIMITS] = {
 #define LIMIT(id, name, most) [H2_LIMIT_##id] = { name " in a second", most },
@@ -31,7 +31,7 @@ bool h2_count(struct h2 *h2, enum h2_limit limit)
 		for (size_t i = 0; i < H2_LIMITS; i++)
 			h2->seen[i] = 0;
 	}
-	if (++h2->seen[limit] <= h2_limits[limit].most)
+	if (++h2->seen[limit] <= h2_limits[limit].most * (h2->settings.shared ? SHARED_TIMES : 1))
 		return true;
 	h2_flood(h2, h2_limits[limit].name);
 	return false;

@@ -168,7 +168,6 @@ static enum h2_fault h2_translate(struct h2_stream *stream, bool known)
 	fault = h2_give_text(stream, fault, &head);
 	free(fields);
 	h2_list_done(stream);
-	stream->fresh = fault == H2_FINE;
 	return fault;
 }
 
@@ -219,39 +218,33 @@ static void h2_on_headers(struct h2_stream *stream, const nghttp2_frame *frame)
 	bool ends = frame->hd.flags & NGHTTP2_FLAG_END_STREAM;
 
 	if (frame->headers.cat == NGHTTP2_HCAT_REQUEST) {
+		enum h2_fault fault;
+
 		stream->read_ended = ends;
-		h2_judge(stream, h2_translate(stream, false));
+		fault = h2_translate(stream, false);
+		stream->fresh = fault == H2_FINE;
+		h2_judge(stream, fault);
 	} else if (ends)
 		h2_judge(stream, h2_read_ends(stream, true));
 }
 
 /* ---- other frames ---- */
 
-static const struct h2_past *h2_find_past(const struct h2 *h2, int32_t id)
+static bool h2_is_among(const int32_t *ids, size_t n, int32_t id)
 {
-	for (size_t i = 0; i < sizeof h2->past / sizeof *h2->past; i++)
-		if (h2->past[i].id == id)
-			return &h2->past[i];
-	return NULL;
-}
-
-static void h2_note_past(struct h2 *h2, int32_t id, bool made_reset)
-{
-	if (!h2_find_past(h2, id))
-		h2->past[h2->n_past++ % (sizeof h2->past / sizeof *h2->past)] = (struct h2_past){ id, made_reset };
+	for (size_t i = 0; i < n; i++)
+		if (ids[i] == id)
+			return true;
+	return false;
 }
 
 /* HEADERS with a number below former ones, which nghttp2 lets pass (RFC 9113 section 5.1.1). They are let pass where
  * they may be trailers that were on their way to a stream when it was reset. */
 static void h2_judge_number(nghttp2_session *ng, struct h2 *h2, int32_t id)
 {
-	const struct h2_past *past;
-
-	if (!id || id > h2->highest || nghttp2_session_find_stream(ng, id))
-		return;
-	past = h2_find_past(h2, id);
-	if (!past || !past->made_reset)
-		h2_fail(h2, past ? NGHTTP2_STREAM_CLOSED : NGHTTP2_PROTOCOL_ERROR);
+	if (id && id <= h2->highest && !nghttp2_session_find_stream(ng, id) &&
+	    !h2_is_among(h2->past_resets, H2_PAST_RESETS, id))
+		h2_fail(h2, h2_is_among(h2->past, H2_PAST, id) ? NGHTTP2_STREAM_CLOSED : NGHTTP2_PROTOCOL_ERROR);
 }
 
 static int h2_on_frame_begin(nghttp2_session *ng, const nghttp2_frame_hd *hd, void *session)
@@ -329,8 +322,9 @@ static int h2_on_data(nghttp2_session *ng, uint8_t flags, int32_t id, const uint
 static int h2_on_close(nghttp2_session *ng, int32_t id, uint32_t code, void *session)
 {
 	struct h2_stream *stream = h2_find(ng, id);
+	struct h2 *h2 = session;
 
-	h2_note_past(session, id, false);
+	h2->past[h2->n_past++ % H2_PAST] = id;
 	if (stream) {
 		stream->closed = true;
 		h2_stream_end(stream, code != NGHTTP2_NO_ERROR || !stream->read_ended || !stream->ends);
@@ -338,18 +332,36 @@ static int h2_on_close(nghttp2_session *ng, int32_t id, uint32_t code, void *ses
 	return 0;
 }
 
+/* Whether the peer's own fault makes utfeed reset a stream with this code. The others utfeed has chosen. */
+static bool h2_is_fault(uint32_t code)
+{
+	return code == NGHTTP2_PROTOCOL_ERROR || code == NGHTTP2_FLOW_CONTROL_ERROR || code == NGHTTP2_STREAM_CLOSED ||
+	    code == NGHTTP2_FRAME_SIZE_ERROR;
+}
+
 static int h2_on_sent(nghttp2_session *ng, const nghttp2_frame *frame, void *session)
 {
 	struct h2_stream *stream = frame->hd.stream_id ? h2_find(ng, frame->hd.stream_id) : NULL;
+	struct h2 *h2 = session;
 
 	if (frame->hd.type == NGHTTP2_RST_STREAM) {
-		h2_note_past(session, frame->hd.stream_id, true);
-		/* NO_ERROR only says that the rest of a request is not needed. */
-		if (frame->rst_stream.error_code != NGHTTP2_NO_ERROR)
-			h2_count(session, H2_LIMIT_MADE_RESETS);
+		h2->past_resets[h2->n_past_resets++ % H2_PAST_RESETS] = frame->hd.stream_id;
+		if (h2_is_fault(frame->rst_stream.error_code))
+			h2_count(h2, H2_LIMIT_MADE_RESETS);
 	} else if (stream && !stream->conn && frame->hd.type <= NGHTTP2_HEADERS &&
 	    frame->hd.flags & NGHTTP2_FLAG_END_STREAM)
 		h2_stream_no_more(stream);
+	return 0;
+}
+
+/* nghttp2 drops a frame that it cannot send, and its stream would wait for ever. */
+static int h2_on_not_sent(nghttp2_session *ng, const nghttp2_frame *frame, int error, void *session)
+{
+	struct h2_stream *stream = frame->hd.type == NGHTTP2_HEADERS ? h2_find(ng, frame->hd.stream_id) : NULL;
+
+	(void)error, (void)session;
+	if (stream)
+		h2_stream_reset(stream, NGHTTP2_INTERNAL_ERROR);
 	return 0;
 }
 
@@ -364,6 +376,7 @@ nghttp2_session_callbacks *h2_callbacks(void)
 	nghttp2_session_callbacks_set_on_begin_frame_callback(c, h2_on_frame_begin);
 	nghttp2_session_callbacks_set_on_frame_recv_callback(c, h2_on_frame);
 	nghttp2_session_callbacks_set_on_frame_send_callback(c, h2_on_sent);
+	nghttp2_session_callbacks_set_on_frame_not_send_callback(c, h2_on_not_sent);
 	nghttp2_session_callbacks_set_on_data_chunk_recv_callback(c, h2_on_data);
 	nghttp2_session_callbacks_set_on_stream_close_callback(c, h2_on_close);
 	nghttp2_session_callbacks_set_send_data_callback(c, h2_on_data_sent);
@@ -400,30 +413,43 @@ void h2_open_streams(struct h2 *h2)
 	}
 }
 
-void h2_end_heads(struct h2 *h2, uint64_t since_ms)
+/* 0: it cannot be. */
+static uint64_t h2_late_ms(const struct h2_stream *stream, const struct h2_settings *settings)
+{
+	return stream->done_ms ? stream->done_ms + settings->write_timeout_ms
+	    : stream->began_ms ? stream->began_ms + settings->head_timeout_ms
+	    : 0;
+}
+
+void h2_end_late(struct h2 *h2, uint64_t now_ms)
 {
 	struct h2_stream *stream;
 
 	TAILQ_FOREACH(stream, &h2->streams, link) {
-		if (!stream->began_ms || stream->began_ms > since_ms)
+		uint64_t late = h2_late_ms(stream, &h2->settings);
+
+		if (!late || late > now_ms)
 			continue;
-		stream->began_ms = 0;
-		if (stream->held_back)
+		if (stream->done_ms || stream->held_back)
 			h2_stream_reset(stream, NGHTTP2_CANCEL);
 		else
 			h2_fail(h2, NGHTTP2_ENHANCE_YOUR_CALM);
+		stream->began_ms = stream->done_ms = 0;
 		if (h2->ending)
 			return;
 	}
 }
 
-uint64_t h2_oldest_head(const struct h2 *h2)
+uint64_t h2_first_late(const struct h2 *h2)
 {
 	const struct h2_stream *stream;
-	uint64_t oldest = 0;
+	uint64_t first = 0;
 
-	TAILQ_FOREACH(stream, &h2->streams, link)
-		if (stream->began_ms && (!oldest || stream->began_ms < oldest))
-			oldest = stream->began_ms;
-	return oldest;
+	TAILQ_FOREACH(stream, &h2->streams, link) {
+		uint64_t late = h2_late_ms(stream, &h2->settings);
+
+		if (late && (!first || late < first))
+			first = late;
+	}
+	return first;
 }

@@ -206,17 +206,24 @@ static void h2_stream_close(struct conn *conn)
 
 	stream->conn = NULL;
 	stream->dropped = true;
+	stream->done_ms = loop_now_ms(conn->loop);
+	held_free(&stream->in);
+	stream->in_read = 0;
 	loop_forget_own(conn->loop, &stream->task);
 	assert(task_is_out(&stream->task));
 	if (!h2)
 		h2_stream_free(stream);
 	else {
+		int32_t id = stream->id;
+
 		if (!stream->ends)
-			h2_stream_reset(stream, stream->code);
+			h2_stream_reset(stream, stream->held_back ? NGHTTP2_REFUSED_STREAM : stream->code);
 		else if (nghttp2_session_get_stream_local_close(h2->ng, stream->id) == 1)
 			h2_stream_no_more(stream);
 		h2->open--;
 		h2_pull(h2);           /* which may free it */
+		if (nghttp2_session_find_stream(h2->ng, id))
+			h2_arm(h2);
 	}
 }
 

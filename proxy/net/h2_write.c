@@ -8,7 +8,7 @@
 
 #define BLANK_LINE "\r\n"
 
-enum { HEAD_MAX = 256 * 1024, OUT_FIRST = 4096, CHUNK_LINE = 18 };
+enum { OUT_FIRST = 4096, CHUNK_LINE = 18 };
 
 /* The pieces of one write, and how far they were taken. */
 struct h2_pieces { const struct iovec *iov; int n; size_t at, taken; };
@@ -26,10 +26,29 @@ static void h2_skip(struct h2_pieces *pieces, size_t n)
 		pieces->at -= pieces->iov->iov_len;
 }
 
-static nghttp2_nv h2_nv(const struct h2_field *field)
+/* The fields of a head or a trailer section, as nghttp2 wants them. */
+struct h2_block { struct h2_field *fields; size_t max; nghttp2_nv *nv; };
+
+/* Has room for a field of each line. False: out of memory. */
+static bool h2_block_begin(struct h2_block *block, struct slice lines)
 {
-	return (nghttp2_nv){ (uint8_t *)(uintptr_t)field->name.at, (uint8_t *)(uintptr_t)field->value.at,
-		field->name.len, field->value.len, NGHTTP2_NV_FLAG_NONE };
+	block->max = 0;
+	for (size_t i = 0; i < lines.len; i++)
+		block->max += lines.at[i] == '\n';
+	block->fields = malloc(block->max * (sizeof *block->fields + sizeof *block->nv));
+	block->nv = block->fields ? (nghttp2_nv *)(void *)(block->fields + block->max) : NULL;
+	return block->fields;
+}
+
+static void h2_block_fill(struct h2_block *block, int n)
+{
+	for (int i = 0; i < n; i++) {
+		const struct h2_field *field = &block->fields[i];
+
+		block->nv[i] = (nghttp2_nv){ (uint8_t *)(uintptr_t)field->name.at,
+			(uint8_t *)(uintptr_t)field->value.at, field->name.len, field->value.len,
+			NGHTTP2_NV_FLAG_NONE };
+	}
 }
 
 /* ---- frames out of the pieces ---- */
@@ -37,14 +56,18 @@ static nghttp2_nv h2_nv(const struct h2_field *field)
 /* nghttp2 wants to be given the trailer section with the last piece of the body. */
 static int h2_send_trailer(struct h2_stream *stream)
 {
-	struct h2_field fields[H2_FIELDS_MAX];
-	nghttp2_nv nv[H2_FIELDS_MAX];
 	struct slice lines = { stream->lines.bytes, stream->lines.len };
-	int n = stream->session->translation->trailer_fields(lines, &stream->names, fields, H2_FIELDS_MAX);
+	struct h2_block block;
+	int n, r = -1;
 
-	for (int i = 0; i < n; i++)
-		nv[i] = h2_nv(&fields[i]);
-	return n < 0 ? -1 : nghttp2_submit_trailer(stream->session->ng, stream->id, nv, (size_t)n);
+	if (!h2_block_begin(&block, lines))
+		return -1;
+	n = stream->session->translation->trailer_fields(lines, &stream->names, block.fields, block.max);
+	h2_block_fill(&block, n);
+	if (n >= 0)
+		r = nghttp2_submit_trailer(stream->session->ng, stream->id, block.nv, (size_t)n);
+	free(block.fields);
+	return r;
 }
 
 ssize_t h2_on_data_wanted(nghttp2_session *ng, int32_t id, uint8_t *buf, size_t len, uint32_t *flags,
@@ -146,27 +169,32 @@ static bool h2_frame_body(struct h2_stream *stream, const struct h2_framing *fra
 	return none;
 }
 
-static int h2_send_head(struct h2_stream *stream)
+static int h2_submit_head(struct h2_stream *stream, const struct h2_framing *framing, const nghttp2_nv *nv, size_t n)
 {
 	nghttp2_data_provider body = { .read_callback = h2_on_data_wanted };
-	struct h2_field fields[H2_FIELDS_MAX];
-	nghttp2_nv nv[H2_FIELDS_MAX];
-	struct h2_framing framing;
 	nghttp2_session *ng = stream->session->ng;
-	struct slice head = { stream->lines.bytes, stream->lines.len };
-	int n = stream->session->translation->response_fields(head, &stream->names, fields, H2_FIELDS_MAX, &framing);
 
-	if (n < 0)
+	if (framing->status / 100 == 1)
+		return nghttp2_submit_headers(ng, NGHTTP2_FLAG_NONE, stream->id, NULL, nv, n, NULL);
+	stream->ends = h2_frame_body(stream, framing);
+	return nghttp2_submit_response(ng, stream->id, nv, n, stream->ends ? NULL : &body);
+}
+
+static int h2_send_head(struct h2_stream *stream)
+{
+	struct slice head = { stream->lines.bytes, stream->lines.len };
+	struct h2_framing framing;
+	struct h2_block block;
+	int n, r = -1;
+
+	if (!h2_block_begin(&block, head))
 		return -1;
-	for (int i = 0; i < n; i++)
-		nv[i] = h2_nv(&fields[i]);
-	if (framing.status / 100 == 1)
-		return nghttp2_submit_headers(ng, NGHTTP2_FLAG_NONE, stream->id, NULL, nv, (size_t)n, NULL);
-	if (h2_frame_body(stream, &framing)) {
-		stream->ends = true;
-		return nghttp2_submit_response(ng, stream->id, nv, (size_t)n, NULL);
-	}
-	return nghttp2_submit_response(ng, stream->id, nv, (size_t)n, &body);
+	n = stream->session->translation->response_fields(head, &stream->names, block.fields, block.max, &framing);
+	h2_block_fill(&block, n);
+	if (n >= 0)
+		r = h2_submit_head(stream, &framing, block.nv, (size_t)n);
+	free(block.fields);
+	return r;
 }
 
 static bool h2_ends_lines(const struct text *lines)
@@ -188,7 +216,7 @@ static int h2_take_lines(struct h2_stream *stream, struct h2_pieces *pieces)
 
 		text_add(&stream->lines, at, n);
 		h2_skip(pieces, n);
-		if (stream->lines.failed || stream->lines.len > HEAD_MAX)
+		if (stream->lines.failed || stream->lines.len > H2_HEAD_MAX)
 			return -1;
 		if (lf && h2_ends_lines(&stream->lines))
 			return 1;

@@ -116,6 +116,24 @@ def test_large_heads(conn, origin):
     assert got["X-Told"] == told and asked["X-Own"] == value
 
 
+HEADS = {
+    "a long field": [f"X-Told: {'t' * 70_000}"],
+    "many long fields": [f"X-{n}: {'t' * 20_000}" for n in range(6)],
+    "many fields": [f"X-{n}: {n}" for n in range(400)],
+}
+
+
+@pytest.mark.parametrize("status", ["200 OK", "204 No Content"])
+@pytest.mark.parametrize("case", HEADS)
+def test_larger_heads_of_responses(speaking, way, origin, case, status):
+    """What max-header-bytes and max-header-fields let in goes out, by HTTP/2 as by HTTP/1.1."""
+    conn = speaking(way, origin, "--max-header-bytes", "200k", "--max-header-fields", "500").http2()
+    body = {} if status.startswith("204") else {"body": SMALL}
+    got, _ = through(conn, origin, message(status, XML, *HEADS[case], **body))
+    assert got.status == int(status[:3])
+    assert {f"{name.lower()}: {value}" for name, value in got.fields} >= {line.lower() for line in HEADS[case]}
+
+
 @pytest.mark.parametrize("size", [0, 100])
 def test_a_smaller_header_table(proxy, origin, size):
     """SETTINGS_HEADER_TABLE_SIZE of the client holds for what it is sent."""
