@@ -135,6 +135,7 @@ class Campaign:
 
 
 def main():
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))         # the busy loops end, too
     args = arguments()
     args.build = os.path.abspath(args.build)
     source = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
