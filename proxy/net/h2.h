@@ -98,7 +98,7 @@ void h2_leave(struct h2 *);
 void h2_leave_with(struct conn *stream);
 /* Ends the session and its streams: h2_owner.ended follows once the peer has been told. False: it is ending already. */
 bool h2_end(struct h2 *);
-/* The connections of its streams fail from now on; their owners close them. Tells the peer so, if that needs no wait. */
+/* The connections of its streams fail from now on; their owners close them. Tells the peer, if that needs no wait. */
 void h2_free(struct h2 **);
 
 #endif
