@@ -144,8 +144,6 @@ bool interception_wants(const struct conf *conf, const char *host)
 	struct ip ip;
 	bool numeric = ip_parse(host, len, &ip);
 
-	if (len && host[len - 1] == '.')
-		len--;
 	for (size_t i = 0; i < conf->intercept.count; i++) {
 		const struct conf_destination *served = &conf->intercept.items[i];
 

@@ -32,7 +32,7 @@ int interception_new(struct conf *conf, const struct interception_former *former
     size_t *kept) __attribute__((warn_unused_result));
 void interception_unref(struct interception **);
 
-/* Whether the CONNECT to this host (lower case, without brackets) is opened. */
+/* Whether the CONNECT to this host (lower case, without brackets and the root's dot) is opened. */
 bool interception_wants(const struct conf *, const char *host);
 
 #endif
