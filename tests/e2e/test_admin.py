@@ -96,6 +96,8 @@ ASKED = {
     "alive": ("GET", "/healthz", (), 200),
     "ready": ("GET", "/readyz", (), 200),
     "HEAD too": ("HEAD", "/healthz", (), 200),
+    "the icon of the pages": ("GET", "/favicon.ico", (), 200),
+    "what there is": ("GET", "/api", (f"Authorization: Bearer {TOKEN}",), 200),
     "no page": ("GET", "/nothing", (), 404),
     "a prefix is no page": ("GET", "/healthz/", (), 404),
     "POST changes": ("POST", "/healthz", ("Content-Length: 0",), 405),
@@ -175,6 +177,23 @@ def test_one_connection_serves_many(idle):
     for _ in range(3):
         assert client.get("/readyz", host="localhost").status == 200
     client.close()
+
+
+def test_empty_lines_before_a_method(idle):
+    """RFC 9112 section 2.2."""
+    client = Client(idle.port)
+    client.send(b"\r\n\r\n" + message("POST /api/log-level?level=info HTTP/1.1", "Host: localhost", f"Authorization: Bearer {TOKEN}"))
+    assert client.response().status == 200
+    client.close()
+
+
+def test_every_page_is_listed(idle):
+    """And each that the list says GET of answers it."""
+    token = f"Authorization: Bearer {TOKEN}"
+    told = re.findall(r"^(GET|POST|GET, POST) +(/\S*) +\S", idle.ask("/api", token).body.decode(), re.M)
+    assert {path for _, path in told} > {"/", "/api", "/metrics", "/api/purge"}
+    for methods, path in told:
+        assert (idle.ask(path, token).status == 405) == (methods == "POST"), path
 
 
 def test_every_counter_and_gauge_is_a_metric(administered, tmp_path):
@@ -564,6 +583,12 @@ def test_checking_a_url(told, dead_port):
     assert admin.post("/api/check?url=ftp://a/").status == 400
     got = admin.post("/api/check?url=feed:a.test/f")
     assert got.status == 400 and "did you mean https://a.test/f?" in json.loads(got.body)["error"]
+
+
+def test_checking_a_url_by_its_language(administered, origin):
+    """Content-Language of the answer counts as in the proxy."""
+    Site(origin)["/lv"] = page("Content-Language: lv", body="<rss><title>ļoti</title></rss>".encode("windows-1257"))
+    assert "/guess+lang;charset=windows-1257;" in json.loads(administered(origin).post(f"/api/check?url={origin.url}/lv").body)["x_encoding_rule"]
 
 
 FORM, CUT = "application/x-www-form-urlencoded", "multipart/form-data; boundary=cut"

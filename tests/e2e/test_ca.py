@@ -64,6 +64,12 @@ def test_names(tmp_path):
         assert (done.returncode == 0) == fine, (name, done.stdout, done.stderr)
 
 
+def test_addresses(tmp_path):
+    """Where addresses alone are named, no name is allowed."""
+    said = make(tmp_path, "--for", "192.0.2.0/24")[2]
+    assert "192.0.2.0" in said and "Excluded:" in text(str(tmp_path / "ca.pem")) and "DNS:" in text(str(tmp_path / "ca.pem"))
+
+
 def test_days(tmp_path):
     said = make(tmp_path, "--days", "1")[2]
     assert re.search(r"valid: +\d{4}-\d\d-\d\d \d\d:\d\d UTC to ", said)

@@ -1,6 +1,8 @@
 """The commands that need no server: check, normalise, policies, charsets."""
+import gzip
 import json
 import os
+import random
 import re
 import subprocess
 
@@ -150,6 +152,30 @@ def test_a_stream_leaves_as_it_comes():
     assert process.returncode == 0
 
 
+def test_normalise_gzip_that_is_damaged(write):
+    path = write("feed.gz", gzip.compress(document(random.Random(9).randbytes(200_000).hex()).encode(), mtime=0)[:-1000])
+    assert f"utfeed: {path}: the gzip is damaged" in run("normalise", path, status=2)[1]
+
+
+def test_normalise_by_the_language_of_the_answer():
+    """It decides between windows-1257 and its like."""
+    assert "/guess+lang;charset=windows-1257;" in headed("--content-language", "lv", body=DOUBTFUL)[0]["x-encoding-rule"]
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full")
+@pytest.mark.parametrize("command, data", [(["normalise"], b"<rss/>"),
+    (["opml", "--gateway", "http://nas:8080/"], b"<opml><body><outline xmlUrl='http://a.test/'/></body></opml>")], ids=["normalise", "opml"])
+def test_output_that_has_no_room(command, data):
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run([BINARY, *command, "-"], input=data, stdout=full, stderr=subprocess.PIPE, timeout=PATIENCE, check=False)
+    assert done.returncode == 2 and b"No space left on device" in done.stderr
+
+
+def test_a_variable_that_is_wrong():
+    """A URL is checked as `utfeed serve` would fetch it, by the same variables."""
+    assert "UTFEED_WORKERS" in run("check", "http://127.0.0.1:1/", status=2, env={**os.environ, "UTFEED_WORKERS": "many"})[1]
+
+
 WRONG = [
     ["normalise", "--policy", "none-such"], ["normalise", "--to", "latin-1"], ["normalise", "a", "b"], ["normalise", "--what"],
     ["normalise", "-t", "text/xml\r\nX: y"], ["normalise", "/nowhere/at/all"], ["check"], ["check", "--what"],
@@ -163,7 +189,7 @@ def test_wrong_use_is_status_2(args):
     assert errors.startswith(("utfeed: ", "usage: ", BINARY)) or "option" in errors
 
 
-@pytest.mark.parametrize("command", ["check", "normalise"])
+@pytest.mark.parametrize("command", ["check", "normalise", "reload"])
 def test_help_of_a_command(command):
     assert run(command, "--help")[0].decode().startswith(f"usage: utfeed {command} ")
 

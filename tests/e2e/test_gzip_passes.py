@@ -2,6 +2,7 @@
 and what is broken is never taken for complete. What came from the URL before is no promise."""
 import gzip
 import io
+import random
 import re
 import struct
 import zlib
@@ -33,6 +34,18 @@ def test_as_it_came(proxy, origin):
     plain, _ = proxy.through(origin, reply(GOOD, 'ETag: "1"'), "/f")
     assert plain.body == TEXT.encode() and "Content-Encoding" not in plain and plain["ETag"] == got["ETag"].replace(";gz", "")
     assert {name for name, _ in plain.fields} - {name for name, _ in got.fields} <= {"Transfer-Encoding"}
+
+
+def test_long_ones_as_they_came(proxy, origin):
+    """Longer than what one call unpacks."""
+    text = TEXT.replace("</channel>", f"<!-- {random.Random(8).randbytes(30_000).hex()} --></channel>").encode()
+    coded = gzip.compress(text, mtime=0)
+    assert 24 * 1024 < len(coded) < 64 * 1024
+    got, _ = proxy.through(origin, reply(coded), "/f", WANTS)
+    assert passed(got) and got.body == coded
+    assert proxy.through(origin, reply(coded), "/f")[0].body == text
+    with pytest.raises(Cut):
+        proxy.through(origin, reply(coded[:-8] + b"\0\0\0\0" + coded[-4:]), "/f", WANTS)
 
 
 def named(data):

@@ -278,10 +278,16 @@ def test_sockets_of_another_process_are_not_taken(start, origin, opened):
     (lambda opened: [opened(("0.0.0.0", 0))], "listen", "is open to other machines"),
     (lambda opened: [], "", "LISTEN_FDS is not a number"),
     (lambda opened: [sys.__stdout__], "listen", "it is not a socket"),
-], ids=["names", "unknown", "unnamed", "deaf", "datagrams", "no certificate", "open", "number", "file"])
+    (lambda opened: [opened((0, 0), socket.AF_NETLINK, socket.SOCK_RAW)], "listen", "is neither a TCP nor a Unix socket"),
+], ids=["names", "unknown", "unnamed", "deaf", "datagrams", "no certificate", "open", "number", "file", "netlink"])
 def test_what_does_not_fit_is_told(opened, make, names, said):
     made = make(opened)
     assert said in refused("--listen", "127.0.0.1:0", **giving(*made, names=names, count="" if made else "many"))
+
+
+def test_a_socket_that_is_not_given(opened):
+    """Its number is closed, or of a file of utfeed's own."""
+    assert "descriptor 4 (listen): it is not " in refused(**giving(opened(), names="listen:listen", count="2"))
 
 
 def test_a_named_socket_must_not_contradict_the_configuration(opened, good):
@@ -449,6 +455,15 @@ def test_a_former_process_that_ends_first(start, origin, path):
     assert proxy.wait() == 0 and not os.path.exists(path)
 
 
+def test_who_asks_and_says_nothing_is_refused(start, origin, path):
+    """After five seconds, so that the next one is heard."""
+    proxy = start(origin, "--takeover-socket", path)
+    with asking(path) as peer:
+        assert hears_all(peer) == [b"no it takes too long"]
+    start(origin, "--takeover-socket", path)
+    assert proxy.wait() == 0
+
+
 def asking(path):
     peer = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     peer.settimeout(TIMEOUT)
@@ -538,6 +553,42 @@ def test_other_users_are_not_spoken_with(start, origin, tmp_path):
                 os.unlink(f"{folder}/{name}")
         proxy.stop()
         os.rmdir(folder)
+
+
+@pytest.mark.parametrize("messages, said", [
+    ([], "no answer from the former process (it ended)"),
+    ([b"no it is busy"], "the former process goes on by itself: it is busy"),
+    ([b"hello 1"], "the former process says what it must not"),
+    ([b"path"], "gave no socket for its path, or two"),
+    ([b"notify /run/notify"], "does not say how it tells its service manager"),
+    ([b"socket listen"] * 201, "has too many addresses"),
+], ids=["nothing", "no", "another word", "no path", "no watchdog", "many"])
+def test_a_former_process_that_says_what_it_must_not(path, messages, said):
+    """The next one does not start."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as former, socket.create_server(("127.0.0.1", 0)) as held:
+        former.bind(path)
+        former.listen()
+        heir = Background(refused, "--listen", "127.0.0.1:0", "--takeover-socket", path)
+        with former.accept()[0] as peer:
+            assert peer.recv(100) == b"hello 1"
+            for text in messages:
+                socket.send_fds(peer, [text], [held.fileno()] if text.startswith(b"socket") else [])
+        assert said in heir.join()
+
+
+def test_a_former_process_that_says_no_at_the_end(path):
+    """It is asked whether it let go, and goes on by itself."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as former:
+        former.bind(path)
+        former.listen()
+        heir = Background(refused, "--listen", "127.0.0.1:0", "--takeover-socket", path)
+        with former.accept()[0] as peer:
+            assert peer.recv(100) == b"hello 1"
+            socket.send_fds(peer, [b"path"], [former.fileno()])
+            peer.send(b"end")
+            assert peer.recv(100).startswith(b"ready")
+            peer.send(b"no it stays")
+        assert "the former process goes on by itself: it stays" in heir.join()
 
 
 def test_the_path(start, origin, path, tmp_path):

@@ -94,7 +94,7 @@ def test_against_the_one_that_runs(served, way, tmp_path):
 @pytest.mark.parametrize("args, status, word", [
     (["reload"], UNASKED, "neither takeover-socket nor admin-listen"), (["reload", "/nonexistent"], UNASKED, "/nonexistent: No such file"),
     (["reload", "http://127.0.0.1:1"], UNASKED, "Connection refused"), (["reload", "https://127.0.0.1:1"], UNASKED, "write the /PATH"),
-    (["reload", "unix:relative"], UNASKED, "write the /PATH"), (["reload", "a", "b"], 2, "takes one RUNNING at most"),
+    (["reload", "unix:relative"], UNASKED, "write the /PATH"), (["reload", "/" + "x" * 120], UNASKED, "File name too long"), (["reload", "a", "b"], 2, "takes one RUNNING at most"),
     (["reload", "-c", "/nonexistent"], 2, "/nonexistent: No such file"), (["reload", "--nonsense"], 2, "usage: utfeed reload"),
     (["serve", "--check-config", "--against", "/nonexistent"], 2, "/nonexistent: No such file"), (["serve", "--against", "/x"], 2, "--against: counts only beside --check-config"),
 ])
@@ -187,6 +187,24 @@ def test_who_leaves_before_the_answer_is_forgotten(served, tmp_path):
             client.send(b"POST /api/reload HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n")
     write("via = three\n")
     assert run("reload", *words)[0] == TAKEN and via(proxy) == "three"
+
+
+@pytest.mark.parametrize("messages, word", [
+    ([], "it ended without an answer"), ([b"said warn: a"], "it ended without an answer"), ([b"no not now"], "not now"),
+    ([b"said"], "it says what it must not"), ([b"end"], "it says what it must not"), ([b"\0"], ""),
+], ids=["nothing", "no result", "no", "a line without a level", "another word", "no message"])
+def test_answers_that_are_none(tmp_path, messages, word):
+    """Of who listens on the path, and is no utfeed or another version."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener:
+        listener.bind(f"{tmp_path}/t")
+        listener.listen()
+        asking_it = Background(run, "reload", f"{tmp_path}/t")
+        with listener.accept()[0] as peer:
+            assert peer.recv(100) == b"reload"
+            for text in messages:
+                peer.send(text)
+        status, out, said = asking_it.join()
+    assert status == UNASKED and word in said and said.startswith("utfeed: ") and not out
 
 
 def test_a_takeover_ends_first(served, start, tmp_path):

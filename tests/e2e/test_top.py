@@ -159,6 +159,21 @@ def test_an_order_that_nobody_knows(admin):
     assert "sort is no word" in run("--admin", f"http://127.0.0.1:{admin.port}", "--sort", "colour", status=1)[1]
 
 
+def test_ctrl_z_gives_the_terminal_back(screen):
+    """Until it goes on, as a shell's fg makes it do."""
+    top = screen()
+    top.frame()
+    top.process.send_signal(signal.SIGTSTP)
+    top.shows(re.escape(LEAVE))
+    os.waitid(os.P_PID, top.process.pid, os.WSTOPPED)
+    assert termios.tcgetattr(top.slave) == top.before
+    top.process.send_signal(signal.SIGCONT)
+    top.shows(re.escape(ENTER))
+    top.frame()
+    top.key(b"q")
+    top.ends()
+
+
 def test_the_screen_is_drawn_each_second(admin, screen):
     top = screen()
     top.shows(re.escape(ENTER) + rb".*4 feeds.*now +-.*q: quit   s: sort \(requests\)")

@@ -144,6 +144,35 @@ HOSTILE = {
 }
 
 
+def news(*marks):
+    """What a process learns of purges: the last that it knew, how many there are, what others knew, and the purges."""
+    return array(bulk(b"1-0"), b":1\r\n", array(), array(*marks))
+
+
+def mark(*values, number=bulk(b"1-0")):
+    return array(number, array(*map(bulk, itertools.chain(*zip((b"w", b"s", b"n", b"p", b"a", b"u"), values)))))
+
+
+NO_NEWS = {
+    "an error": b"-ERR unknown command\r\n", "no array": b"+OK\r\n", "a mark that is a text": news(bulk(b"a")),
+    "without fields": news(array(bulk(b"1-0"), array())), "a number that is none": news(mark(b"a", b"", b"0", b"1", b"0", b"", number=b":1\r\n")),
+    "a nil among fields": news(mark(b"a", b"", None, b"1", b"0", b"")), "another kind": news(mark(b"x", b"", b"0", b"1", b"0", b"")),
+    "a URL that is too long": news(mark(b"u", b"", b"0", b"1", b"0", b"http://a/" + b"a" * 300)),
+}
+
+
+@pytest.mark.parametrize("kind", NO_NEWS)
+def test_trust_15_news_that_are_none(start, origin, site, fake, kind):
+    """Who cannot learn what was purged looks nothing up; once it learns, it does."""
+    site["*"] = page(FRESH)
+    fake.say = lambda args: NO_NEWS[kind] if args[0] == b"LEARN" else None
+    proxy = start(origin, *behind(fake))
+    fake.wait(lambda _: fake.count(b"LEARN") > 1)
+    assert proxy.get("/a").body == b"hello" and not fake.count(b"HMGET")
+    fake.say = lambda args: None
+    reaching(fake, proxy)
+
+
 @WORKERS
 @pytest.mark.parametrize("kind", HOSTILE)
 def test_trust_15_replies_that_are_none(start, origin, site, fake, kind, workers):
@@ -299,6 +328,22 @@ def test_trust_17_nothing_is_looked_up_while_a_removal_is_refused(start, origin,
     assert proxy.get("/a", "Cache-Control: only-if-cached").status == 504 and not fake.records("/a")
     reaching(fake, proxy)
     assert purge(proxy).status == 200
+
+
+@pytest.mark.parametrize("word, error", [(b"SCAN", b"-ERR unknown command\r\n"), (b"SCAN", b"+OK\r\n"), (b"SCAN", SILENCE),
+                                         (b"UNLINK", b"-READONLY\r\n"), (b"UNLINK", SILENCE)])
+def test_trust_17_a_prefix_that_is_not_purged(start, origin, versions, fake, word, error):
+    """Not confirmed and a miss, while keys cannot be looked through or removed; then it is done."""
+    proxy = reaching(fake, start(origin, *behind(fake)))
+    proxy.get("/a")
+    fake.has("/a")
+    refused(fake, word, error)
+    assert purge(proxy, "/", "prefix").status == 202
+    assert proxy.get("/a", "Cache-Control: only-if-cached").status == 504
+    fake.say = lambda args: None
+    fake.wait(lambda _: not fake.records("/a"))
+    reaching(fake, proxy)
+    assert purge(proxy, "/", "prefix").status == 200
 
 
 @pytest.mark.parametrize("what", ["url, soft", "prefix, soft"])

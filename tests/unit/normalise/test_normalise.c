@@ -193,6 +193,7 @@ static void documents_that_stay(void)
 		{ "unlabelled", KML, MAP("\xcf\xf0\xe8\xe2\xe5\xf2") },
 		{ "said to be UTF-8", KML "; charset=utf-8", D("utf-8") MAP("\xcf\xf0\xe8\xe2\xe5\xf2") },
 		{ "an unknown label", KML, D("x-none") MAP("\xcf\xf0\xe8\xe2\xe5\xf2") },
+		{ "a label that it cannot be in", KML, D("euc-jp") MAP("\xcf\xf0\xe8\xe2\xe5") },
 		{ "a drawing", "image/svg+xml", D("windows-1251") "<svg>\xcf\xf0\xe8\xe2\xe5\xf2</svg>" },
 		{ "a page", "application/xhtml+xml", D("windows-1251") "<html>\xcf\xf0\xe8\xe2\xe5\xf2</html>" },
 		{ "a sheet", "application/vnd.ms-excel", D("windows-1251") "<Workbook>\xcf\xf0\xe8\xe2\xe5\xf2</Workbook>" },

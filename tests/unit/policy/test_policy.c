@@ -99,6 +99,8 @@ static const struct {
 	{ POLICY_FEEDPARSER, "application/xml; charset=utf-8", CS_NONE,
 	    BYTES("<r>\xC5\xF3\xED\xE1 \xF1\xE5\xEA\xE0 \xE2\xE5\xF7\xE5\xF0\xEE\xEC \xEF\xEE\xE4\xED\xFF\xEB\xF1\xFF \xF2\xF3\xEC\xE0\xED</r>"),
 	    "feedparser:override/guess;charset=windows-1251", CS_WINDOWS_1251, OUTCOME_OVERRIDE },
+	{ POLICY_FEEDPARSER, "text/plain; charset=x-bogus", CS_NONE, BYTES("<r>\x1B$)C\x0EGQ1[\x0F</r>"), "feedparser:override/guess;charset=iso-2022-kr",
+	    CS_ISO_2022_KR, OUTCOME_OVERRIDE },
 
 	/* ROME where names meet bytes: the order of 16 bits, and families beyond its text */
 	{ POLICY_ROME_STRICT, "application/xml; charset=utf-16", CS_NONE, BYTES("\xFF\xFE<\0"), "rome-strict:2.3;charset=utf-16le", CS_UTF_16LE,

@@ -14,7 +14,7 @@
 
 #define COUNT(rows) (sizeof(rows) / sizeof((rows)[0]))
 
-enum { SETTLE_TRIES = 1000, SETTLE_US = 10000 };
+enum { SETTLE_TRIES = 1000, SETTLE_US = 10000, MANY_PURGES = 100 };
 
 static void restart(void)
 {
@@ -31,6 +31,21 @@ static void restart(void)
 	CU_ASSERT(stats.bytes > 100000);
 	CU_ASSERT(stores_holds(s, "http://a/\nk", 1, 100000));
 	CU_ASSERT(stores_stale(s, "http://b/\nk"));
+	s->ops->free(s);
+	stores_folder_clear();
+}
+
+/* More purges than the file keeps: those that it forgets hold nothing up. */
+static void many_purges(void)
+{
+	struct store *s = stores_lmdb(1 << 20);
+
+	for (unsigned i = 0; i < MANY_PURGES; i++)
+		s->ops->purge(s, PURGE_URL, "http://b/", 9, false, 2000);
+	stores_put(s, "http://a/\nk", 1, 100);
+	CU_ASSERT(stores_holds(s, "http://a/\nk", 1, 100));
+	s->ops->purge(s, PURGE_URL, "http://a/", 9, false, 2000);
+	CU_ASSERT(stores_misses(s, "http://a/\nk"));
 	s->ops->free(s);
 	stores_folder_clear();
 }
@@ -299,5 +314,5 @@ static void nowhere(void)
 	CU_ASSERT_PTR_NULL(store_lmdb_new("/dev/null", 1 << 20));
 }
 
-UNIT_SUITE(store_lmdb, { "restart", restart }, { "bounded", bounded }, { "damage", damage }, { "other-file", other_file },
+UNIT_SUITE(store_lmdb, { "restart", restart }, { "many purges", many_purges }, { "bounded", bounded }, { "damage", damage }, { "other-file", other_file },
 	{ "mark", mark }, { "crash", crash }, { "format", format }, { "nowhere", nowhere })
