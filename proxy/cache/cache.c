@@ -58,12 +58,18 @@ struct gate *cache_gate_lock(struct cache *cache, size_t i)
 	return &cache->gates[i];
 }
 
-/* Finds and locks the gate of the key's URL, which is the key's first line. */
-static struct gate *gate_open(struct cache *cache, const char *key, size_t len)
+/* The hash of the key's URL, which is the key's first line. */
+static uint64_t gate_url(const struct cache *cache, const char *key, size_t len)
 {
 	const char *end = memchr(key, '\n', len);
 
-	return cache_gate_lock(cache, cache_hash(cache, key, end ? (size_t)(end - key) : len) % CACHE_GATES);
+	return cache_hash(cache, key, end ? (size_t)(end - key) : len);
+}
+
+/* Finds and locks the gate of the key's URL. */
+static struct gate *gate_open(struct cache *cache, const char *key, size_t len)
+{
+	return cache_gate_lock(cache, gate_url(cache, key, len) % CACHE_GATES);
 }
 
 void cache_gate_close(struct cache *cache, const struct gate *gate)
@@ -112,18 +118,30 @@ static bool prefixes_purged(struct prefixes *prefixes, unsigned since, const cha
 	return purged;
 }
 
+/* Whether a purge since the given number took away what the key's URL has. Called under the lock of its gate. */
+static bool gate_purged(const struct cache *cache, const struct gate *gate, uint64_t since, const char *key, size_t len)
+{
+	if (gate->purges == since)
+		return false;
+	uint64_t url = gate_url(cache, key, len);
+	bool purged = gate->forgotten > since;
+	for (size_t i = 0; i < GATE_URLS && !purged; i++)
+		purged = gate->latest[i].url == url && gate->latest[i].purge > since;
+	return purged;
+}
+
 bool cache_gate_lets_in(struct cache *cache, const struct gate *gate, const struct cache_ticket *ticket,
     const char *key, size_t len)
 {
-	return !ticket->lost && !atomic_load(&cache->retired) && gate->purges == ticket->purges &&
+	return !ticket->lost && !atomic_load(&cache->retired) && !gate_purged(cache, gate, ticket->purges, key, len) &&
 	    !prefixes_purged(&cache->prefixes, ticket->prefixes, key, len);
 }
 
-/* Many URLs share a gate, and prefixes are forgotten: what memory still has was not purged. */
+/* Purges are forgotten, and count for more than they covered then: what memory still has was not purged. */
 bool cache_ticket_is_spent(struct cache *cache, const struct cache_ticket *ticket, const struct entry *found)
 {
 	struct gate *gate = gate_open(cache, found->key, found->key_len);
-	bool spent = gate->purges != ticket->purges ||
+	bool spent = gate_purged(cache, gate, ticket->purges, found->key, found->key_len) ||
 	    prefixes_purged(&cache->prefixes, ticket->prefixes, found->key, found->key_len);
 
 	cache_gate_close(cache, gate);
@@ -150,15 +168,29 @@ static void prefixes_add(struct prefixes *prefixes, const char *url, size_t len)
 	pthread_mutex_unlock(&prefixes->lock);
 }
 
+/* Called under the lock of the gate. */
+static void gate_note_purge(struct gate *gate, uint64_t url)
+{
+	size_t at = 0;
+
+	for (size_t i = 0; i < GATE_URLS && gate->latest[at].url != url; i++)
+		if (gate->latest[i].url == url || gate->latest[i].purge < gate->latest[at].purge)
+			at = i;
+	if (gate->latest[at].url != url && gate->latest[at].purge > gate->forgotten)
+		gate->forgotten = gate->latest[at].purge;
+	gate->latest[at].url = url;
+	gate->latest[at].purge = ++gate->purges;
+}
+
 /* Takes the gate locks even for a prefix: an entry that is just being stored is in the store when this returns, and the
  * purge that follows finds it. */
 static void gates_mark_purge(struct cache *cache, enum store_purge what, const char *url, size_t len)
 {
-	struct gate *gate;
-
 	if (what == PURGE_URL) {
-		gate = gate_open(cache, url, len);
-		gate->purges++;
+		uint64_t hash = gate_url(cache, url, len);
+		struct gate *gate = cache_gate_lock(cache, hash % CACHE_GATES);
+
+		gate_note_purge(gate, hash);
 		cache_gate_close(cache, gate);
 		return;
 	}
@@ -167,7 +199,7 @@ static void gates_mark_purge(struct cache *cache, enum store_purge what, const c
 	for (size_t i = 0; i < CACHE_GATE_LOCKS; i++) {
 		pthread_mutex_lock(&cache->gate_locks[i]);
 		for (size_t at = i; what == PURGE_ALL && at < CACHE_GATES; at += CACHE_GATE_LOCKS)
-			cache->gates[at].purges++;
+			cache->gates[at].forgotten = ++cache->gates[at].purges;
 		pthread_mutex_unlock(&cache->gate_locks[i]);
 	}
 }

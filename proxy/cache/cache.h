@@ -21,10 +21,10 @@ struct cache *cache_new(struct store *memory, struct store *second);
 void cache_free(struct cache **);
 
 /* A ticket is taken before a response is fetched or looked up, and shown when the response is to be stored. It says how
- * often the key's URL had been purged by itself, and how often any response of that URL had been stored or removed. It
- * also says how many purges by prefix there had been, and which purges the second store knew (store.known,
- * store.asked). A few URLs share one gate, and so purges and changes. */
-struct cache_ticket { unsigned gate, purges, changes, prefixes; uint64_t since, asked; bool lost; };
+ * many purges of single URLs the gate of the key's URL had seen, and how often any response of that URL had been stored
+ * or removed. It also says how many purges by prefix there had been, and which purges the second store knew
+ * (store.known, store.asked). A few URLs share one gate, and so changes. */
+struct cache_ticket { unsigned gate, changes, prefixes; uint64_t purges, since, asked; bool lost; };
 struct cache_ticket cache_ticket(struct cache *, const char *key, size_t len);
 /* For what is made of a response that was found in memory: if memory has another one by now, or none, the ticket is
  * lost, and lets nothing in. */

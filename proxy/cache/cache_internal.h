@@ -15,7 +15,15 @@
 enum { CACHE_BUCKETS = 1024, CACHE_HINTS = 4096, CACHE_GATES = 1024, CACHE_GATE_LOCKS = 16, CACHE_PREFIXES = 192 };
 enum { CACHE_UNSWEPT_MAX = 64 };       /* half of the marks that memory can have (store/purge_marks.h) */
 
-struct gate { unsigned purges, changes; };
+/* A few URLs share a gate, but a purge of one is none of the others: the gate knows of which URLs its latest purges
+ * were. A purge of a URL that it has forgotten counts for all of them. */
+enum { GATE_URLS = 4 };
+struct gate {
+	uint64_t purges;               /* so far; their numbers begin with 1 */
+	uint64_t forgotten;            /* the number of the latest purge that counts for all URLs */
+	struct { uint64_t url, purge; } latest[GATE_URLS];     /* a URL by its hash, the number of its latest purge */
+	unsigned changes;
+};
 
 /* The URLs of the latest purges by prefix. */
 struct prefixes {

@@ -11,15 +11,15 @@
 static const struct store_ops slow_ops = { .name = "slow", .get = slow_get, .put = slow_put, .remove = slow_remove, .purge = slow_purge,
 	.free = slow_free };
 
-enum what { NOTHING, PURGE_IT, PURGE_OTHER, PURGE_OF_GATE, PREFIX_OF_IT, PREFIX_OF_OTHER, ALL, SOFT, REMOVE_IT, STORE_IT, MANY_PREFIXES };
+enum what { NOTHING, PURGE_IT, PURGE_OTHER, PURGE_OF_GATE, PURGE_IT_AND_FEW, PURGE_IT_AND_MANY, PREFIX_OF_IT, PREFIX_OF_OTHER, ALL, SOFT, REMOVE_IT, STORE_IT, MANY_PREFIXES };
 
 static uint32_t number;        /* of the latest purge of many */
 
-/* A URL that shares the gate of http://a/f, or one that does not: which ones do is up to the secret. */
+/* The next URL that shares the gate of http://a/f, or that does not: which ones do is up to the secret. */
 static const char *other_url(struct cache *c, bool shares)
 {
 	static char url[32];
-	unsigned n = 0;
+	static unsigned n;
 
 	do
 		snprintf(url, sizeof url, "http://b/%u", n++);
@@ -27,20 +27,31 @@ static const char *other_url(struct cache *c, bool shares)
 	return url;
 }
 
+/* Purges so many other URLs, by themselves. */
+static void purge_others(struct cache *c, bool of_gate, int count)
+{
+	while (count--) {
+		const char *url = other_url(c, of_gate);
+
+		cache_purge(c, PURGE_URL, url, strlen(url), false, 0, &number);
+	}
+}
+
 static void meanwhile(struct cache *c, enum what what)
 {
 	static const char prefix[] = "http://a/f", other[] = "http://b/";
-	const char *beside;
 	struct cache_ticket ticket = cache_ticket(c, "http://a/f\nk", 12);
 	struct entry *e;
 
 	switch (what) {
 	case NOTHING: break;
 	case PURGE_IT: cache_purge(c, PURGE_URL, prefix, strlen(prefix), false, 0, &number); break;
-	case PURGE_OTHER:
-	case PURGE_OF_GATE:
-		beside = other_url(c, what == PURGE_OF_GATE);
-		cache_purge(c, PURGE_URL, beside, strlen(beside), false, 0, &number);
+	case PURGE_OTHER: purge_others(c, false, 1); break;
+	case PURGE_OF_GATE: purge_others(c, true, 1); break;
+	case PURGE_IT_AND_FEW:
+	case PURGE_IT_AND_MANY:
+		cache_purge(c, PURGE_URL, prefix, strlen(prefix), false, 0, &number);
+		purge_others(c, true, what == PURGE_IT_AND_FEW ? 3 : 9);
 		break;
 	case PREFIX_OF_IT: cache_purge(c, PURGE_PREFIX, "http://a/", 9, false, 0, &number); break;
 	case PREFIX_OF_OTHER: cache_purge(c, PURGE_PREFIX, other, strlen(other), false, 0, &number); break;
@@ -100,6 +111,9 @@ static void tickets(void)
 		{ "nothing happened", NOTHING, 1, 1 },
 		{ "trust 06: its URL was purged", PURGE_IT, 0, 0 },
 		{ "trust 06: another URL was", PURGE_OTHER, 1, 1 },
+		{ "another URL of its gate was: what is told as stored is stored", PURGE_OF_GATE, 1, 1 },
+		{ "trust 06: it was, and then three others of its gate", PURGE_IT_AND_FEW, 0, 0 },
+		{ "trust 06: it was, and then more others of its gate than are remembered", PURGE_IT_AND_MANY, 0, 0 },
 		{ "trust 06: a prefix of it was", PREFIX_OF_IT, 0, 0 },
 		{ "trust 06: another prefix was", PREFIX_OF_OTHER, 1, 1 },
 		{ "trust 06: all was", ALL, 0, 0 },
