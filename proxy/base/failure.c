@@ -23,6 +23,7 @@ void failure_set(struct failure *failure, enum failure_kind error, const char *f
 	failure->retry_after_s = 0;
 	failure->before = FAILURE_NONE;
 	failure->received_status = 0;
+	failure->undecided = false;
 	va_start(ap, fmt);
 	vsnprintf(failure->details, sizeof failure->details, fmt, ap);
 	va_end(ap);

@@ -166,6 +166,7 @@ static void backoff_explain(const struct backoff_wait *wait, uint64_t now_ms, st
 		failure->before = why;
 		failure->received_status = entry->status;
 	}
+	failure->undecided = !wait->too_soon && entry->until_ms <= now_ms;
 	failure->retry_after_s = (unsigned)((wait->until_ms - now_ms + 999) / 1000);
 }
 

@@ -2,6 +2,7 @@
 pause, for whom it holds, what clients get meanwhile, and what ends it. All clocks are the test's (clock.py)."""
 import contextlib
 import email.utils
+import threading
 import time
 
 import pytest
@@ -11,7 +12,7 @@ from pages import FRESH, Site, page
 from peers import Background
 from test_admin import Admin
 from test_faults import error_of
-from wire import Cut, message
+from wire import TIMEOUT, Cut, message
 
 GOOD = message("200 OK", "Content-Type: application/xml", "Cache-Control: max-age=0", body=SMALL)
 BUSY = "429 Too Many Requests"
@@ -383,6 +384,23 @@ def test_one_asks_first_behind_a_pause(gateway, clock, origin):
     upstream, other = held(origin, get, "/b")
     upstream.answer(GOOD)
     assert other.join().status == 200
+
+
+def test_a_redirect_to_where_another_asks_first_waits_no_longer_than_that_takes(way, clock, site):
+    """Only the place is paused then, and not for the 30 s that others wait there at most."""
+    site["/moved"], site["/f"] = says("302 Found", "Location: /f"), says("503 X", "Retry-After: 5")
+    get = way()
+    assert get("/f").status == 503
+    clock.jump(6)
+    came, goes_on = threading.Event(), threading.Event()
+    site["/f"] = lambda _: (came.set(), goes_on.wait(), GOOD)[-1]
+    first = Background(lambda: get("/f"))
+    assert came.wait(TIMEOUT)
+    is_paused(get("/moved"), 503)
+    goes_on.set()
+    assert first.join().status == 200
+    clock.jump(2)
+    assert get("/moved").status == 200
 
 
 SAYS = {"User-Agent": "evil/1", "Accept-Language": "evil", "Accept": "application/rss+xml, text/evil", "From": "evil@evil.example", "CDN-Loop": "evil",

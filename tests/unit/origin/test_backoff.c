@@ -235,6 +235,28 @@ static void intervals(void)
 		run(cases[i].rule, &(struct backoff_terms){ .pauses = true, .url_interval_ms = cases[i].interval_s * 1000 }, cases[i].steps);
 }
 
+/* Who waits for what another request finds out is told so: it may come at once. */
+static void undecided(void)
+{
+	static const struct { const char *rule; unsigned at_s; bool tried, undecided; } cases[] = {
+		{ "in the pause", 5, false, false }, { "behind it, while another asks", 12, true, true },
+	};
+
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct act a = { .b = backoff_new(), .terms = { .pauses = true } };
+		const struct step begin = { ASK, 0, 0, A, 0, 0, 0 }, said = { URL, 1, 0, A, 10, 0, 0 }, first = { ASK, 11, 1, A, 0, 0, 0 },
+			ask = { ASK, cases[i].at_s, 2, A, 0, 0, 0 };
+		struct failure f;
+
+		CU_ASSERT_PTR_NOT_NULL_FATAL(a.b);
+		CU_ASSERT_EQUAL(waited(&a, &begin, &f), 0);
+		tell(&a, &said);
+		CU_ASSERT(!cases[i].tried || !waited(&a, &first, &f));
+		UNIT_ROW(waited(&a, &ask, &f) != 0 && f.undecided == cases[i].undecided, "%s", cases[i].rule);
+		backoff_free(&a.b);
+	}
+}
+
 static void answers(void)
 {
 	static const struct { const char *rule; struct backoff_cause cause; unsigned seconds; int status, received; } cases[] = {
@@ -380,5 +402,5 @@ static void showing(void)
 }
 
 UNIT_SUITE(backoff, { "pauses", pauses }, { "hosts", hosts }, { "terms", terms_of_requests }, { "intervals", intervals },
-	{ "answers", answers }, { "host_intervals", host_intervals }, { "who_does_not_wait", who_does_not_wait }, { "resumes", resumes },
+	{ "undecided", undecided }, { "answers", answers }, { "host_intervals", host_intervals }, { "who_does_not_wait", who_does_not_wait }, { "resumes", resumes },
 	{ "showing", showing })
