@@ -87,8 +87,44 @@ def own(status=429, wait="40", error="destination_unavailable", cache="no-store"
     return {**LATE, "serial": 0, "status": status, "body": b"no", "extra": fields, **more}
 
 
+def requests(url, sent, by):
+    """Another client asks for that URL, and has no answer yet."""
+    return lambda case: case.world.requests.append(Request(0, by, url, "GET", (), {}, moment(sent)))
+
+
+def redirects(n, at, to=URL, url=OTHER, status=302):
+    def setup(case):
+        case.exchange(n, url=url, asked=at, status=status, cc="max-age=99999").location = to
+    return setup
+
+
+def fed(n, ended):
+    """A client that asked for the URL got that exchange's feed."""
+    def setup(case):
+        q = Request(0, LED_ON, URL, "GET", (), {}, moment(ended - 1))
+        q.ended = moment(ended)
+        case.world.answers[URL].append((q, case.world.exchanges[n]))
+    return setup
+
+
+def renewed(known):
+    """What came by a HEAD, and when its client had it: utfeed's clock went on meanwhile."""
+    def setup(case):
+        case.exchange(1, cc="max-age=5, must-revalidate, stale-if-error=300").known = known
+    return setup
+
+
+def unchanged(wall):
+    """A client that waited had a 304 that may be made of it."""
+    return lambda case: case.judged(sent=9, ended=12, serial=0, status=304, wall=wall, age="none", extra=[("etag", '"e1"')], fields=[("If-None-Match", '"e1"')], way=STEADY)
+
+
+ELSEWHERE = "http://p/r"
 LED = both(lambda case: leads(case, cc=None), before(503, None, url=OTHER, by=FOLLOWS, n=3))
 PAUSE = both(stored(), before())
+LED_ON = way(follows=True, slow_ms=1_000_000)
+FIRST = before(429, 60, url=OTHER, by=LED_ON)
+THERE = both(before(200, None, url=OTHER + "2", at=16, known=17, n=4, by=LED_ON), lambda case: setattr(case.world.exchanges[4], "since", moment(15)))
 HAD = both(stored(), seen())
 
 ROWS = [
@@ -133,6 +169,9 @@ ROWS = [
     ("kept after a PURGE", both(stored(), met(), gone()), kept(503), "removed"),
     ("kept after a POST", both(stored(), met(), gone()), kept(503), "removed"),
     ("kept after a soft purge", both(stored(), met(), gone(soft=True, wall=5)), kept(503), None),
+    ("kept since a client had it, where the clock went on before", both(renewed(moment(12, 400)), met()), kept(503, wall=468), None),
+    ("the same, where the client had a 304", both(renewed(None), unchanged(400), met()), kept(503, wall=468), None),
+    ("kept since it came, where the client had it much later", both(renewed(moment(14, 400)), met()), kept(503, wall=468), "kept"),
     ("kept for another variant", both(stored(vary="X-User", request=A), met()), kept(503, forwarded=B), "selected"),
     ("kept of another URL", both(stored(url=OTHER), met()), kept(503), "url"),
     ("kept and cut short", both(stored(), met()), kept(503, body=BODY[:-1]), "body"),
@@ -170,6 +209,10 @@ ROWS = [
         sent=40, ended=41), "misses"),
     ("but not where it may be for credentials, which the gateway keeps from the origin", both(HAD, before(200, None, at=18, known=None), lambda case: setattr(
         case.world, "settled", 30), asked(17, 20, ("Authorization", "Bearer a"))), kept(sent=40, ended=41), None),
+    ("nor where its client said no-store, which the first request behind a pause does not say", both(HAD, before(200, None, at=18, known=None), lambda case: setattr(
+        case.world, "settled", 30), asked(17, 20, ("Cache-Control", "no-store"))), kept(sent=40, ended=41), None),
+    ("but not where both were under way at once, for either may be stored last", both(HAD, before(200, None, at=12, known=None), lambda case: setattr(
+        case.world, "settled", 30)), kept(sent=40, ended=41), None),
     # part 2: pauses
     ("kept in a pause", PAUSE, kept(429), None),
     ("kept after the pause's end", both(stored(), before(asks=5)), kept(429, way=PATIENT), "kept"),
@@ -179,6 +222,17 @@ ROWS = [
     ("of a host, for another URL", both(stored(), before(url=OTHER)), own(), None),
     ("of another URL", both(stored(), before(503, url=OTHER)), own(503), "pause"),
     ("of a host that two URLs called busy", both(stored(), before(503, url=OTHER), before(503, url=OTHER + "2", at=13, known=14, n=3)), own(503), None),
+    ("of a host that two URLs called busy at once: the first may have come last", both(stored(), before(503, 60, url=OTHER, known=15), before(
+        503, 20, url=OTHER + "2", at=13, known=14, n=3)), own(503, wait="50"), None),
+    ("the same, where the first had come", both(stored(), before(503, 60, url=OTHER, at=11, known=12), before(
+        503, 20, url=OTHER + "2", at=13, known=14, n=3)), own(503, wait="50"), "pause"),
+    ("behind its end, another asks first, whom a redirect led there", both(stored(), before(503, 5, by=PATIENT), redirects(3, 18, url=ELSEWHERE), requests(
+        ELSEWHERE, 17, FOLLOWS)), kept(503, way=PATIENT), None),
+    ("the same, and the redirect is not followed", both(stored(), before(503, 5, by=PATIENT), redirects(3, 18, url=ELSEWHERE), requests(
+        ELSEWHERE, 17, STEADY)), kept(503, way=PATIENT), "kept"),
+    ("of where redirects began, after a success of their host", both(stored(), FIRST, redirects(3, 14, OTHER, URL), THERE), kept(429, way=LED_ON), None),
+    ("the same, where a client got the feed from there", both(stored(), FIRST, redirects(3, 14, OTHER, URL), THERE, fed(4, 18)), kept(429, way=LED_ON), "kept"),
+    ("the same, and nobody began there since", both(stored(), redirects(3, 5, OTHER, URL), FIRST, THERE), kept(429, way=LED_ON), "kept"),
     ("of another status", PAUSE, own(503), "pause"),
     ("without any cause", stored(), own(), "pause"),
     ("of a 404 that a client got", both(stored(), before(404, None)), own(404), "pause"),
@@ -224,6 +278,12 @@ ROWS = [
         "way": FOLLOWS, "wall": 70}, "hop-fresh"),
     ("a permanent redirect that says no-store", both(stored(url=OTHER, cc="max-age=99999"), lambda case: leads(case, cc="no-store"), changed(status=301)), {
         "way": FOLLOWS, "wall": 70}, "hop-no-store"),
+    ("a permanent redirect on the way, after a soft purge of where that began", both(stored(url=ELSEWHERE, asked=11), redirects(2, 10, OTHER, URL), redirects(
+        3, 5, ELSEWHERE, OTHER, 301), gone(8, 9, soft=True)), {"way": FOLLOWS}, None),
+    ("the same, and all was fetched before", both(stored(url=ELSEWHERE, asked=11), redirects(2, 10, OTHER, URL), redirects(
+        3, 5, ELSEWHERE, OTHER, 301), gone(15, 16, soft=True)), {"way": FOLLOWS}, "fresh"),
+    ("the same, after a PURGE of the redirect's own URL", both(stored(url=OTHER, asked=11), redirects(2, 5, OTHER, URL, 301), gone(8, 9)), {
+        "way": FOLLOWS}, "hop-removed"),
     ("a redirect for a while", both(stored(url=OTHER, cc="max-age=99999"), lambda case: leads(case, cc=None)), {"way": FOLLOWS, "wall": 70}, "hop-fresh"),
     # part 5: reloads
     ("the client's no-cache, just after it was fetched", stored(), {"wall": 9, "way": STEADY, "fields": [("Cache-Control", "no-cache")]}, None),

@@ -23,18 +23,29 @@ class Use:
     led to."""
 
     def __init__(self, q, a, e, p, world, last=None):
-        self.q, self.a, self.e, self.p, self.world, self.hop = q, a, e, p, world, bool(last)
+        self.q, self.a, self.e, self.p, self.world, self.hop, self.last = q, a, e, p, world, bool(last), last or e
         collapsed = a is not None and "collapsed" in a.own_status()
         self.cc = directives(", ".join(q.all("cache-control")))
         if not q.all("cache-control") and any("no-cache" in value for value in q.all("pragma")):
             self.cc = {"no-cache": None}        # section 5.4
-        over = (last or e).delivered or (e.done if e.done and q.sent.ms > e.done.ms + LATE_MS else None)
+        over = (last or e).delivered or (self.came() if e.done and q.sent.ms > e.done.ms + LATE_MS else None)
         # A response that utfeed may not have had whole when the request came may be shared as it arrives (section 4).
         self.joined = not over or over.seq > q.sent.seq or (collapsed and bool(e.done) and q.sent.ms < e.done.ms + LATE_MS)
-        self.over = over or e.done or e.answered
+        self.over = over or self.came() or e.answered
         # A remembered redirect is used when the fetch begins, which may be that of an earlier request (issue 32 part 3).
         fetched = last and not (last.delivered and last.delivered.seq < q.sent.seq)
         self.at, self.fetched = min(q.sent.wall, last.since.wall) if fetched else q.sent.wall, fetched and collapsed
+
+    def came(self):
+        """When utfeed may have had e at the latest: the clock may go on between what the origin sends and what a client gets."""
+        e, heard = self.e, self.e.known or self.e.heard
+        return heard if heard and e.done and e.done.seq < heard.seq and heard.ms < e.done.ms + LATE_MS else e.done
+
+    def taken(self, r):
+        """Whether r covers what q asks for, and came behind this use of e. Where what a redirect led to was fetched since then, a redirect on
+        the way there may have been remembered, which is another URL's."""
+        use = self.e if self.e.url == self.q.url else self.last
+        return bool(r.ended) and r.covers(self.q.url) and use.asked.seq < r.sent.seq and r.ended.seq < self.q.sent.seq
 
     def own(self):
         """q may be the request that e answers: asked for while q waited, with q's fields."""
@@ -65,7 +76,7 @@ class Use:
         """At least so many seconds past its lifetime; negative: fresh. A soft purge ends the lifetime (utfeed-cache(7) PURGING)."""
         lifetime, past = self.p.lifetime(self.q.way, self.hop), self.age()
         for r in self.world.removals:
-            if r.soft and r.ended and r.covers(self.q.url) and self.e.asked.seq < r.sent.seq and r.ended.seq < self.q.sent.seq:
+            if r.soft and self.taken(r):
                 lifetime = min(lifetime, max(0, r.ended.wall - self.e.asked.wall) + int(self.e.fields.get("age", 0)))
         return past - lifetime
 
@@ -142,7 +153,7 @@ def keyed(u):
 
 def removed(u):
     for r in u.world.removals:
-        if not r.soft and r.ended and r.ended.seq < u.q.sent.seq and u.e.asked.seq < r.sent.seq and r.covers(u.q.url) and r.counts(u.q, u.world):
+        if not r.soft and u.taken(r) and r.counts(u.q, u.world):
             return f"exchange {u.e.n} of moment {u.e.asked.seq} was taken away at {r.ended.seq}, before the request of {u.q.sent.seq}"
     return None
 
@@ -352,8 +363,10 @@ def judge_unchanged(q, a, world):
     if not tag:
         return []
     r = world.representations.get(int(tag[1]))
-    wrongs = [misuse(q, a, e, world) or chain(q, a, e, world) for e in world.exchanges.values()
-              if r and e.answered and describes(e, r)]
+    made = [e for e in world.exchanges.values() if r and e.answered and describes(e, r)]
+    wrongs = [misuse(q, a, e, world) or chain(q, a, e, world) for e in made]
+    for e in made:
+        e.heard = e.heard or (q.ended if q.sent.seq < e.asked.seq else None)
     return [] if None in wrongs or not r else wrongs[:1]
 
 

@@ -118,6 +118,7 @@ class Resource:
         if not r:
             date = "" if spec["dated"] is None else f"<pubDate>{email.utils.formatdate(now - spec['dated'], usegmt=True)}</pubDate>"
             r = represent(e.n, self.url, self.version, spec, date)
+            r.newest = None if spec["dated"] is None else now - spec["dated"]
             self.world.representations[e.n] = r
             if spec["static"] and e.status == 200:
                 self.current[key] = r
@@ -140,8 +141,8 @@ class Resource:
             e.location = self.locate(spec["to"])
             found.append(("Location", e.location))
         times = {"date": now, "last-modified": self.last_modified(), "expires": now + (spec["expires"] or 0)}
-        if spec["dated"] is not None and e.status == 200:
-            e.fields["newest"] = now - spec["dated"]
+        if e.status == 200 and e.representation and e.representation.newest is not None:
+            e.fields["newest"] = e.representation.newest
         e.asks = spec["retry"]
         e.fields.update({name.lower(): times.get(name.lower(), value) for name, value in found})
         return "\r\n".join([f"HTTP/1.1 {e.status} {REASONS.get(e.status, 'Other')}", *(f"{name}: {value}" for name, value in found)]), body

@@ -6,7 +6,7 @@ right beyond doubt; a rule forbids what not even may_...() allows, and demands w
 import re
 
 from .policy import directives, policies
-from .records import host_of
+from .records import LATE_MS, host_of
 
 FIRST_S, OWN_MAX_S, ASKED_MAX_S, PROBE_S = 30, 3600, 86400, 30        # the longest pauses: that nobody asked for, that an origin asked for
 JITTER = 0.75
@@ -74,9 +74,11 @@ def holds(x, q, world):
 
 
 def is_busy(x, world):
-    """A 503 that asks for a pause counts for its host once a second URL of it says the same."""
+    """A 503 that asks for a pause counts for its host once a second URL of it says the same. Of two that are under way at once either may
+    have come to utfeed first: only what was asked for when a client had heard of x is surely the second."""
     return x.status == 503 and x.asks and any(
-        y.status == 503 and y.asks and y.url != x.url and host_of(y.url) == host_of(x.url) for y in world.exchanges.values() if y.n < x.n)
+        y.status == 503 and y.asks and y.url != x.url and host_of(y.url) == host_of(x.url) and not (x.known and x.known.seq < y.asked.seq)
+        for y in world.exchanges.values())
 
 
 def for_host(x, world):
@@ -93,9 +95,23 @@ def has_credentials(fields):
     return "authorization" in fields
 
 
+def pauses_first(x, q, world):
+    """Whether a fetch that began at q's URL, and that redirects led on, may have met x, or the pause that x began: then that URL has a pause
+    too, which ends by a feed there alone."""
+    return any(r is not q and r.url == q.url and r.way is q.way and r.sent.seq >= x.since.seq for r in world.requests) or any(
+        m.location and m.asked.seq > x.since.seq for m in world.at(q.url))
+
+
+def led_well(x, q, world):
+    """Since then a client that asked for q's URL got a feed that was asked for behind x."""
+    return any(y.asked.seq > x.known.seq and gives_feed(y) and before.way is q.way and before.ended.seq < q.sent.seq for before, y in world.answers[q.url])
+
+
 def is_over(x, q, urls, world):
     """What was asked behind what x began has come well: the pause is over, and was told so. Pauses of a URL with credentials and without are two."""
     host = x.status == 429 or x.url not in urls
+    if x.known and len(urls) > 1 and pauses_first(x, q, world) and not led_well(x, q, world):
+        return False
     return x.known and not world.shared and any(
         y.since.seq > x.known.seq and y.way and y.way.pauses and y.method == "GET" and y.known and y.known.seq < q.sent.seq and (
             host_of(y.url) == host_of(x.url) and y.complete and y.status not in (403, 429) and y.status < 500 if host else
@@ -130,9 +146,9 @@ def may_pause(q, world, late=False):
 
 
 def probed(q, hosts, world):
-    """Somebody else asks, who may be the first behind a pause: it is not known yet what comes of it."""
-    return any(other is not q and host_of(other.url) in hosts and other.way.pauses and not (other.ended and other.ended.ms + SLACK_MS < q.sent.ms)
-               for other in world.requests) or any(
+    """Somebody else asks, who may be the first behind a pause, also where redirects lead: it is not known yet what comes of it."""
+    return any(other is not q and other.way.pauses and not (other.ended and other.ended.ms + SLACK_MS < q.sent.ms) and
+               any(host_of(url) in hosts for url in reached(other, world)) for other in world.requests) or any(
         y.asked.seq < q.ended.seq and not (y.done and y.done.ms + SLACK_MS < q.sent.ms) for y in world.exchanges.values() if host_of(y.url) in hosts)
 
 
@@ -313,10 +329,16 @@ def waits(q, a, x, world):
     return kept and kept.n < x.n and f"it waited {x.answered.ms - q.sent.ms:.0f} ms for exchange {x.n}, and that of {kept.n} is kept"
 
 
-def for_credentials(x, world):
-    """x may be for a client with credentials, and is not stored then; the gateway sends none of them on (answer/request_head.c)."""
-    return any(r.url == x.url and (r.all("authorization") or r.all("cookie")) and r.sent.seq < x.asked.seq and not (r.ended and r.ended.seq < x.since.seq)
+def not_to_be_stored(x, world):
+    """x may be for a client with credentials, or that said no-store, and is not stored then. The origin need not see either: the gateway sends
+    no credentials on (answer/request_head.c), and the first request behind a pause has no fields of its client."""
+    return any(r.url == x.url and (r.all("authorization") or r.all("cookie") or "no-store" in wishes(r)) and r.sent.seq < x.asked.seq and not (r.ended and r.ended.seq < x.since.seq)
                for r in world.requests)
+
+
+def was_over(e, x):
+    """Whether utfeed had all of e before x was asked for. Of two that were under way at once either may be stored last."""
+    return bool(e.delivered and e.delivered.seq < x.asked.seq or e.done and e.done.ms + LATE_MS < x.asked.ms)
 
 
 def misses(q, a, e, world):
@@ -325,9 +347,9 @@ def misses(q, a, e, world):
             any(x.location == q.url for x in world.exchanges.values()):
         return None
     for x in world.at(q.url):
-        if x.n > e.n and x.way is q.way and x.status == 200 and gives_feed(x) and x.method == "GET" and is_plain(x, world, q.way) and x.done and \
+        if x.n > e.n and was_over(e, x) and x.way is q.way and x.status == 200 and gives_feed(x) and x.method == "GET" and is_plain(x, world, q.way) and x.done and \
                 world.begun < x.asked.seq and x.done.seq < world.settled < q.sent.seq and q.ended.wall - x.asked.wall < q.way.keep_s and \
-                not any(r.covers(q.url) and (not r.ended or r.ended.seq > x.since.seq) for r in world.removals) and not for_credentials(x, world):
+                not any(r.covers(q.url) and (not r.ended or r.ended.seq > x.since.seq) for r in world.removals) and not not_to_be_stored(x, world):
             return f"exchange {e.n}, though {x.n} was there before"
     return None
 

@@ -15,10 +15,11 @@ REFUSALS = (401, 402, 403)
 
 
 class Representation:
-    """What a body names: number n, made for one URL in one version. raw: the origin's bytes; normal: what utfeed makes of a feed."""
+    """What a body names: number n, made for one URL in one version. raw: the origin's bytes; normal: what utfeed makes of a feed.
+    newest: when its newest item was made, where it says so."""
 
     def __init__(self, n, url, version, raw, normal, feed=True):
-        self.n, self.url, self.version, self.raw, self.normal, self.feed = n, url, version, raw, normal, feed
+        self.n, self.url, self.version, self.raw, self.normal, self.feed, self.newest = n, url, version, raw, normal, feed, None
 
 
 class Exchange:
@@ -40,6 +41,7 @@ class Exchange:
         self.asks = None                    # seconds that it asks not to be asked for
         self.paused = False                 # a kept feed answered because of it
         self.known = None                   # when a client had an answer made of it, or of a kept feed because of it
+        self.heard = None                   # when a client that waited had a 304, which may be made of it
 
     @property
     def fails(self):
