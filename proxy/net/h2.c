@@ -123,9 +123,10 @@ static void h2_go_on(struct h2 *h2)
 		loop_arm(h2->loop, &h2->stuck, h2->settings.write_timeout_ms);
 	if (h2->ending)
 		h2_end_streams(h2);
-	if (full && h2->out.len < H2_OUT_BYTES)
+	if (full && h2->out.len < H2_OUT_BYTES) {
 		h2_pull(h2);
-	h2_wake_writers(h2);
+		h2_wake_writers(h2);
+	}
 	if (h2_is_over(h2)) {
 		h2_tell_end(h2, h2->broken);
 		return;

@@ -17,7 +17,6 @@
 enum {
 	H2_STREAMS_MAX = 100,
 	H2_FRAME_HEAD_BYTES = 9,               /* RFC 9113 section 4.1 */
-	H2_FRAME_BYTES = 16 * 1024,            /* of DATA, at most (RFC 9113 section 6.5.2) */
 	H2_OUT_BYTES = 64 * 1024,              /* written and not taken by the socket; control frames may come on top */
 	H2_WINDOW_BYTES = 32 * 1024,           /* of a request's body that nobody has read yet */
 	H2_HEAD_MAX = 256 * 1024,              /* of a response */
@@ -159,8 +158,7 @@ void h2_stream_reset(struct h2_stream *, uint32_t code);
 void h2_stream_wake(struct h2_stream *);
 /* Its response is out, and its owner gone: the peer need not send the rest of the request (RFC 9113 section 8.1). */
 void h2_stream_no_more(struct h2_stream *);
-/* As many of those that wait for room as may find some hear of it, the urgent ones first. Of equals, who had room last
- * comes last. The others hear of it at the end of a turn. */
+/* Those that wait for room hear that there is some, the urgent ones first. Of equals, who had room last comes last. */
 void h2_wake_writers(struct h2 *);
 
 /* h2_write.c */

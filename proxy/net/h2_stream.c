@@ -107,38 +107,19 @@ void h2_stream_wake(struct h2_stream *stream)
 		loop_defer(stream->session->loop, &stream->task);
 }
 
-static bool h2_can_write(const struct h2_stream *stream, size_t *least)
-{
-	int32_t window;
-
-	if (!stream->waits)
-		return false;
-	*least = 0;
-	if (stream->writing == H2_HEAD)
-		return true;
-	window = nghttp2_session_get_stream_remote_window_size(stream->session->ng, stream->id);
-	*least = window < H2_FRAME_BYTES ? (size_t)window : H2_FRAME_BYTES;
-	return window > 0;
-}
-
 void h2_wake_writers(struct h2 *h2)
 {
 	struct h2_stream *stream;
-	unsigned waiting = 0;
-	size_t room, least;
 
 	if (h2->out.len >= H2_OUT_BYTES || nghttp2_session_get_remote_window_size(h2->ng) <= 0)
 		return;
-	room = H2_OUT_BYTES - h2->out.len;
-	TAILQ_FOREACH(stream, &h2->streams, link)
-		waiting |= (unsigned)stream->waits << stream->urgency;
-	for (unsigned urgency = 0; room && waiting >> urgency; urgency++)
+	for (unsigned urgency = 0; urgency < H2_URGENCIES; urgency++)
 		TAILQ_FOREACH(stream, &h2->streams, link)
-			if (stream->urgency == urgency && h2_can_write(stream, &least)) {
+			if (stream->waits && stream->urgency == urgency &&
+			    (stream->writing == H2_HEAD ||
+			        nghttp2_session_get_stream_remote_window_size(h2->ng, stream->id) > 0)) {
 				stream->waits = false;
 				h2_stream_wake(stream);
-				if (!(room = room > least ? room - least : 0))
-					break;
 			}
 }
 
