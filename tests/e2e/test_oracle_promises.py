@@ -77,6 +77,14 @@ def asked(sent, ended, *fields):
     return setup
 
 
+def left(sent, at):
+    """The same, and does not wait for the answer."""
+    def setup(case):
+        asked(sent, at)(case)
+        case.world.requests[-1].left = moment(at)
+    return setup
+
+
 def seen(at=16, **asks):
     """A client got the stored feed before."""
     return lambda case: case.judged(**{"sent": at, "ended": at + 1, "way": STEADY, **asks})
@@ -199,6 +207,8 @@ ROWS = [
     ("kept where the origin is slow", both(stored(), met(200), changed(answered=None, done=None, since=moment(20))), kept(), None),
     ("kept where another has waited for so long, whom the origin has not seen", both(stored(), asked(10, None)), kept(sent=24, ended=25, way=way(slow_ms=5000)), None),
     ("kept where that one had its answer", both(stored(), asked(10, 20)), kept(sent=24, ended=25, way=way(slow_ms=5000)), "kept"),
+    ("kept where that one has left, and the fetch goes on", both(stored(), left(15, 20)), kept(sent=24, ended=25, way=way(slow_ms=5000)), None),
+    ("kept where that one left long ago", both(stored(), left(10, 20)), kept(sent=24, ended=25, way=way(slow_ms=5000)), "kept"),
     ("kept where it is not slow yet", both(stored(), met(200), changed(answered=None, done=None, since=moment(20))), kept(way=PATIENT), "kept"),
     ("kept where slow origins are waited for", both(stored(), met(200), changed(answered=None, done=None, since=moment(20))), kept(way=way(slow_ms=0)), "kept"),
     ("a slow origin is waited for", both(HAD, met(200), changed(answered=moment(29), done=moment(29))), {**LATE, "serial": 2, "age": "none", "how": "fwd=stale; stored"}, "waits"),

@@ -12,6 +12,7 @@ FIRST_S, OWN_MAX_S, ASKED_MAX_S, PROBE_S = 30, 3600, 86400, 30        # the long
 JITTER = 0.75
 SNIFF = 4096            # sniff-bytes
 SLACK_MS = 1500         # what a loaded machine takes
+FETCH_MS = 10_000       # first-byte-timeout of ways.py: so long a fetch goes on without its client
 
 
 def reached(q, world):
@@ -243,10 +244,15 @@ def refused(q, x):
     return x.refuses() and q.forwarded.get("authorization") == x.request.get("authorization")
 
 
+def is_under_way(r, q):
+    """Whether what r made utfeed ask for may be asked for still when q comes, also for one whose client has left."""
+    return not (r.ended and r.ended.seq < q.sent.seq) or (r.left and q.sent.ms - r.sent.ms < FETCH_MS)
+
+
 def may_be_slow(q, world):
     """A fetch that may have begun so long ago has no answer yet, also one that the origin has not seen."""
     begun = [y.since.ms for url in reached(q, world) for y in world.at(url) if y.asked.seq < q.ended.seq and not (y.answered and y.answered.seq < q.sent.seq)]
-    begun += [r.sent.ms for r in world.requests if r.url == q.url and r.sent.seq < q.sent.seq and not (r.ended and r.ended.seq < q.sent.seq)]
+    begun += [r.sent.ms for r in world.requests if r.url == q.url and r.sent.seq < q.sent.seq and is_under_way(r, q)]
     return bool(q.way.slow_ms) and q.ended.ms - min([q.sent.ms, *begun]) >= q.way.slow_ms - 50
 
 
