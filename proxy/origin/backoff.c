@@ -309,8 +309,11 @@ static bool backoff_begin(struct backoff_entry *entry, const struct backoff_requ
 	uint64_t asked_ms = (seconds < BACKOFF_ASKED_MAX_S ? seconds : BACKOFF_ASKED_MAX_S) * 1000;
 
 	if (backoff_is_late(entry, asked)) {
-		if (now_ms + asked_ms > entry->until_ms)
+		if (now_ms + asked_ms > entry->until_ms) {
+			entry->why = (uint8_t)cause.why;
+			entry->status = (uint16_t)cause.status;
 			entry->until_ms = now_ms + asked_ms;
+		}
 		return false;
 	}
 	if (entry->until_ms && !entry->proven)

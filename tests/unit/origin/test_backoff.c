@@ -259,14 +259,18 @@ static void undecided(void)
 
 static void answers(void)
 {
-	static const struct { const char *rule; struct backoff_cause cause; unsigned seconds; int status, received; } cases[] = {
-		{ "429 stays 429", { 429, FAILURE_NONE }, 60, 429, 429 },
-		{ "500 stays 500", { 500, FAILURE_NONE }, 0, 500, 500 },
-		{ "403 stays 403", { 403, FAILURE_NONE }, 0, 403, 403 },
-		{ "refused stays 502", { 0, FAILURE_CONNECTION_REFUSED }, 0, 502, 0 },
-		{ "a timeout stays 504", { 0, FAILURE_HTTP_RESPONSE_TIMEOUT }, 0, 504, 0 },
+	/* late: what another request is told then, which was sent at the same time */
+	static const struct { const char *rule; struct backoff_cause cause; unsigned seconds; int status, received;
+		struct backoff_cause late; unsigned late_s; } cases[] = {
+		{ "429 stays 429", { 429, FAILURE_NONE }, 60, 429, 429, { 0, FAILURE_NONE }, 0 },
+		{ "500 stays 500", { 500, FAILURE_NONE }, 0, 500, 500, { 0, FAILURE_NONE }, 0 },
+		{ "403 stays 403", { 403, FAILURE_NONE }, 0, 403, 403, { 0, FAILURE_NONE }, 0 },
+		{ "refused stays 502", { 0, FAILURE_CONNECTION_REFUSED }, 0, 502, 0, { 0, FAILURE_NONE }, 0 },
+		{ "a timeout stays 504", { 0, FAILURE_HTTP_RESPONSE_TIMEOUT }, 0, 504, 0, { 0, FAILURE_NONE }, 0 },
+		{ "of two pauses the longer one tells why", { 503, FAILURE_NONE }, 5, 429, 429, { 429, FAILURE_NONE }, 60 },
+		{ "a shorter one changes nothing", { 503, FAILURE_NONE }, 60, 503, 503, { 429, FAILURE_NONE }, 5 },
 	};
-	static const struct step begin = { ASK, 0, 0, A, 0, 0, 0 }, ask = { ASK, 2, 1, A, 0, 0, 0 };
+	static const struct step begin = { ASK, 0, 0, A, 0, 0, 0 }, beside = { ASK, 0, 2, A, 0, 0, 0 }, ask = { ASK, 2, 1, A, 0, 0, 0 };
 
 	for (size_t i = 0; i < COUNT(cases); i++) {
 		struct act a = { .b = backoff_new(), .terms = { .pauses = true } };
@@ -274,7 +278,10 @@ static void answers(void)
 
 		CU_ASSERT_PTR_NOT_NULL_FATAL(a.b);
 		CU_ASSERT_EQUAL(waited(&a, &begin, &f), 0);
+		CU_ASSERT_EQUAL(waited(&a, &beside, &f), 0);
 		CU_ASSERT_TRUE(backoff_pause(a.b, BACKOFF_OF_URL, &a.by[0], &a.terms, 1000, cases[i].cause, cases[i].seconds));
+		if (cases[i].late_s)
+			CU_ASSERT_FALSE(backoff_pause(a.b, BACKOFF_OF_URL, &a.by[2], &a.terms, 1100, cases[i].late, cases[i].late_s));
 		CU_ASSERT_NOT_EQUAL(waited(&a, &ask, &f), 0);
 		UNIT_ROW(f.error == FAILURE_PAUSED && failure_answer_status(&f) == cases[i].status && f.received_status == cases[i].received,
 			"%s: %d", cases[i].rule, failure_answer_status(&f));
