@@ -235,7 +235,7 @@ static void intervals(void)
 		run(cases[i].rule, &(struct backoff_terms){ .pauses = true, .url_interval_ms = cases[i].interval_s * 1000 }, cases[i].steps);
 }
 
-/* Who waits for what another request finds out is told so: it may come at once. */
+/* A request waits for the result of another one: the failure says so, since that result may come at once. */
 static void undecided(void)
 {
 	static const struct { const char *rule; unsigned at_s; bool tried, undecided; } cases[] = {
@@ -259,7 +259,7 @@ static void undecided(void)
 
 static void answers(void)
 {
-	/* late: what another request is told then, which was sent at the same time */
+	/* late: what the origin says then to a request that was sent at the same time */
 	static const struct { const char *rule; struct backoff_cause cause; unsigned seconds; int status, received;
 		struct backoff_cause late; unsigned late_s; } cases[] = {
 		{ "429 stays 429", { 429, FAILURE_NONE }, 60, 429, 429, { 0, FAILURE_NONE }, 0 },
