@@ -22,17 +22,22 @@ ENTER, LEAVE = b"\x1b[?1049h", b"\x1b[?1049l"
 PLAIN = {name: value for name, value in os.environ.items() if not name.startswith("UTFEED_")}
 
 
-@pytest.fixture(scope="module")
-def admin(start_once, old_origin):
+def serving(start, old_origin):
     """Of four feeds one is hostile by its name."""
     site = Site(old_origin)
     site["*"] = page(FRESH, body=KOI8, kind="text/xml; charset=iso-8859-1")
-    admin = Admin(start_once(old_origin, "--cache", "on", "--admin-listen", "127.0.0.1:0"))
+    admin = Admin(start(old_origin, "--cache", "on", "--admin-listen", "127.0.0.1:0"))
     for path, times in (("/most", 3), ("/few", 1), ("/evil%1b%5d0%07", 1), ("/a%c2%9b", 1)):
         for _ in range(times):
             assert admin.proxy.get(path).status == 200
     listed(admin, least=4)
     return admin
+
+
+@pytest.fixture(scope="module")
+def admin(start_once, old_origin):
+    """Nobody asks it for feeds any more: what it has counted stays."""
+    return serving(start_once, old_origin)
 
 
 def run(*args, status=0, **variables):
@@ -174,8 +179,9 @@ def test_ctrl_z_gives_the_terminal_back(screen):
     top.ends()
 
 
-def test_the_screen_is_drawn_each_second(admin, screen):
-    top = screen()
+def test_the_screen_is_drawn_each_second(start, old_origin):
+    admin = serving(start, old_origin)
+    top = Screen("--admin", f"http://127.0.0.1:{admin.port}")
     top.shows(re.escape(ENTER) + rb".*4 feeds.*now +-.*q: quit   s: sort \(requests\)")
     admin.proxy.get("/most")
     top.shows(rb"now +[0-9.]+ ")
