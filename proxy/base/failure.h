@@ -22,7 +22,7 @@ struct failure {
 	unsigned retry_after_s;            /* For the answer's Retry-After; 0: none. */
 	enum failure_kind before;          /* Behind a pause: the failure that began it; NONE: a status did. */
 	int received_status;               /* The status that began the pause; 0: none. */
-	bool undecided;                    /* The pause is over, and another request is finding out what comes then. */
+	bool undecided;                    /* The pause is over. Another request asks first, and has no result yet. */
 };
 
 /* details: as by printf; quotes, backslashes and anything that is not printable ASCII become '?'. */

@@ -59,7 +59,7 @@ struct gate *cache_gate_lock(struct cache *cache, size_t i)
 }
 
 /* The hash of the key's URL, which is the key's first line. */
-static uint64_t gate_url(const struct cache *cache, const char *key, size_t len)
+static uint64_t gate_hash(const struct cache *cache, const char *key, size_t len)
 {
 	const char *end = memchr(key, '\n', len);
 
@@ -69,7 +69,7 @@ static uint64_t gate_url(const struct cache *cache, const char *key, size_t len)
 /* Finds and locks the gate of the key's URL. */
 static struct gate *gate_open(struct cache *cache, const char *key, size_t len)
 {
-	return cache_gate_lock(cache, gate_url(cache, key, len) % CACHE_GATES);
+	return cache_gate_lock(cache, gate_hash(cache, key, len) % CACHE_GATES);
 }
 
 void cache_gate_close(struct cache *cache, const struct gate *gate)
@@ -123,7 +123,7 @@ static bool gate_purged(const struct cache *cache, const struct gate *gate, uint
 {
 	if (gate->purges == since)
 		return false;
-	uint64_t url = gate_url(cache, key, len);
+	uint64_t url = gate_hash(cache, key, len);
 	bool purged = gate->forgotten > since;
 	for (size_t i = 0; i < GATE_URLS && !purged; i++)
 		purged = gate->latest[i].url == url && gate->latest[i].purge > since;
@@ -187,7 +187,7 @@ static void gate_note_purge(struct gate *gate, uint64_t url)
 static void gates_mark_purge(struct cache *cache, enum store_purge what, const char *url, size_t len)
 {
 	if (what == PURGE_URL) {
-		uint64_t hash = gate_url(cache, url, len);
+		uint64_t hash = gate_hash(cache, url, len);
 		struct gate *gate = cache_gate_lock(cache, hash % CACHE_GATES);
 
 		gate_note_purge(gate, hash);

@@ -15,8 +15,8 @@
 enum { CACHE_BUCKETS = 1024, CACHE_HINTS = 4096, CACHE_GATES = 1024, CACHE_GATE_LOCKS = 16, CACHE_PREFIXES = 192 };
 enum { CACHE_UNSWEPT_MAX = 64 };       /* half of the marks that memory can have (store/purge_marks.h) */
 
-/* A few URLs share a gate, but a purge of one is none of the others: the gate knows of which URLs its latest purges
- * were. A purge of a URL that it has forgotten counts for all of them. */
+/* A few URLs share a gate. A purge of one URL must not count for the others, so the gate knows the URLs of its latest
+ * purges. A purge that it has forgotten counts for all of its URLs. */
 enum { GATE_URLS = 4 };
 struct gate {
 	uint64_t purges;               /* so far; their numbers begin with 1 */

@@ -186,7 +186,7 @@ void client_idle(struct client *c)
 		client_close(c, false);
 		return;
 	}
-	if (c->stream)                 /* its connection takes care that a request comes */
+	if (c->stream)                 /* net/h2 has the timer of its request */
 		return;
 	client_list_idle(c);
 	if (c->pool->draining)

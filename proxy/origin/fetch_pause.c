@@ -12,7 +12,7 @@
 /* What a failure pauses. MOVED: only the URL where the fetch began, if redirects led on from there. */
 enum fetch_pauses { PAUSES_NOTHING, PAUSES_URL, PAUSES_HOST, PAUSES_MOVED };
 
-/* The pause of a URL that led to a place where another request is finding out whether the failure is over. */
+/* The pause of a URL that led to a place where another request asks first behind a pause. */
 enum { UNDECIDED_S = 1 };
 
 static const enum fetch_pauses failure_pauses[FAILURE_COUNT] = {
@@ -155,8 +155,8 @@ void fetch_tell_failed(struct fetch *f)
 		return;
 	if (why == FAILURE_PAUSED)
 		why = f->failure.before;
-	/* Another request may find out any moment that the place works again. The URL that led there is left alone for
-	 * so long only that not each client asks it meanwhile. */
+	/* Another request may find out any moment that the place works again. So the URL that led there is paused for
+	 * a second only: long enough that not every client asks for it meanwhile. */
 	fetch_pause_as(f, what, (struct backoff_cause){ f->failure.received_status, why },
 	    f->failure.undecided ? UNDECIDED_S : f->failure.retry_after_s);
 }

@@ -130,6 +130,28 @@ static void leaves_after_the_end(void)
 	session_close();
 }
 
+/* The owner of a response has gone, and its last frame waits. It is late where the client gives it no window, and not where the socket has
+ * not taken what is before it. */
+static void end_is_late(void)
+{
+	for (int full = 0; full < 2; full++) {
+		session_open(full ? 1 << 20 : 5000);
+		open_window(0, 1 << 20);
+		client.reads = !full;
+		if (full)
+			ask("GET", "", NO_LENGTH, 200000, "");
+		struct side *a = full ? ask("GET", "", NO_CONTENT, 0, "") : ask("GET", "", CHUNK_5000, 5000, "\r\n0\r\n\r\n");
+		settle();
+		UNIT_ROW(a->request_len && !a->conn && !a->ends, "full %d: it has ended", full);
+		h2_end_late(world.h2, loop_now_ms(world.loop) + 2 * world.h2->settings.write_timeout_ms);
+		client.reads = true;
+		h2_pull(world.h2);
+		settle();
+		UNIT_ROW(a->ends == full && (full || a->code == NGHTTP2_CANCEL), "full %d: %d ends, code %u", full, a->ends, a->code);
+		session_close();
+	}
+}
+
 /* A request comes to its end with the session: by its owner's word, or freed. */
 static void session_goes_first(void)
 {
@@ -185,5 +207,6 @@ static void ends_before_a_head_is_out(void)
 
 UNIT_SUITE(h2, { "bytes that were read before", early_bytes }, { "the client does not read", unread_socket }, { "bytes are owed", is_owed },
     { "a client resets", is_reset },
-    { "leaving", leaves }, { "leaving waits for the end of a response", leaves_after_the_end }, { "the session goes first", session_goes_first },
+    { "leaving", leaves }, { "leaving waits for the end of a response", leaves_after_the_end },
+    { "the end is late", end_is_late }, { "the session goes first", session_goes_first },
     { "the end behind what waits", ends_behind_what_waits }, { "the end before a head is out", ends_before_a_head_is_out })
