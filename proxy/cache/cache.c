@@ -15,7 +15,9 @@ struct cache *cache_new(struct store *memory, struct store *second)
 	struct cache *cache = calloc(1, sizeof *cache);
 
 	if (!cache || getrandom(cache->secret, sizeof cache->secret, 0) != sizeof cache->secret ||
-	    !(cache->moves = moves_new())) {
+	    !(cache->moves = moves_new()) || !(cache->prefixes = prefixes_new())) {
+		if (cache)
+			moves_free(&cache->moves);
 		free(cache);
 		return NULL;
 	}
@@ -23,7 +25,6 @@ struct cache *cache_new(struct store *memory, struct store *second)
 	cache->second = second;
 	for (size_t i = 0; i < CACHE_GATE_LOCKS; i++)
 		pthread_mutex_init(&cache->gate_locks[i], NULL);
-	pthread_mutex_init(&cache->prefixes.lock, NULL);
 	pthread_mutex_init(&cache->lock, NULL);
 	if (second && second->ops->listen)
 		second->ops->listen(second, cache_on_purged, cache);
@@ -43,9 +44,7 @@ void cache_free(struct cache **cp)
 		cache->second->ops->free(cache->second);
 	for (size_t i = 0; i < CACHE_GATE_LOCKS; i++)
 		pthread_mutex_destroy(&cache->gate_locks[i]);
-	for (size_t i = 0; i < CACHE_PREFIXES; i++)
-		free(cache->prefixes.latest[i].url);
-	pthread_mutex_destroy(&cache->prefixes.lock);
+	prefixes_free(&cache->prefixes);
 	pthread_mutex_destroy(&cache->lock);
 	moves_free(&cache->moves);
 	free(cache);
@@ -80,7 +79,7 @@ void cache_gate_close(struct cache *cache, const struct gate *gate)
 struct cache_ticket cache_ticket(struct cache *cache, const char *key, size_t len)
 {
 	/* all before the gate: a purge in between counts */
-	unsigned prefixes = atomic_load(&cache->prefixes.n);
+	uint64_t prefixes = prefixes_number(cache->prefixes);
 	uint64_t since = cache->second ? atomic_load(&cache->second->known) : 0;
 	uint64_t asked = cache->second ? atomic_load(&cache->second->asked) : 0;
 	const struct gate *gate = gate_open(cache, key, len);
@@ -101,23 +100,6 @@ struct cache_ticket cache_ticket_of(struct cache *cache, const struct entry *fou
 	return ticket;
 }
 
-/* Whether a purge by prefix since the given number took away this key. Where more have come since than are remembered,
- * one of them is taken to have done so. */
-static bool prefixes_purged(struct prefixes *prefixes, unsigned since, const char *key, size_t len)
-{
-	if (atomic_load(&prefixes->n) == since)
-		return false;
-	pthread_mutex_lock(&prefixes->lock);
-	bool purged = prefixes->n - since > CACHE_PREFIXES;
-	for (unsigned i = since; i != prefixes->n && !purged; i++) {
-		const char *url = prefixes->latest[i % CACHE_PREFIXES].url;
-
-		purged = !url || store_purges(PURGE_PREFIX, url, prefixes->latest[i % CACHE_PREFIXES].len, key, len);
-	}
-	pthread_mutex_unlock(&prefixes->lock);
-	return purged;
-}
-
 /* Whether a purge since the given number took away what the key's URL has. Called under the lock of its gate. */
 static bool gate_purged(const struct cache *cache, const struct gate *gate, uint64_t since, const char *key, size_t len)
 {
@@ -134,7 +116,7 @@ bool cache_gate_lets_in(struct cache *cache, const struct gate *gate, const stru
     const char *key, size_t len)
 {
 	return !ticket->lost && !atomic_load(&cache->retired) && !gate_purged(cache, gate, ticket->purges, key, len) &&
-	    !prefixes_purged(&cache->prefixes, ticket->prefixes, key, len);
+	    !prefixes_purged(cache->prefixes, ticket->prefixes, key, len);
 }
 
 /* Purges are forgotten, and count for more than they covered then: what memory still has was not purged. */
@@ -142,7 +124,7 @@ bool cache_ticket_is_spent(struct cache *cache, const struct cache_ticket *ticke
 {
 	struct gate *gate = gate_open(cache, found->key, found->key_len);
 	bool spent = gate_purged(cache, gate, ticket->purges, found->key, found->key_len) ||
-	    prefixes_purged(&cache->prefixes, ticket->prefixes, found->key, found->key_len);
+	    prefixes_purged(cache->prefixes, ticket->prefixes, found->key, found->key_len);
 
 	cache_gate_close(cache, gate);
 	if (!spent)
@@ -151,21 +133,6 @@ bool cache_ticket_is_spent(struct cache *cache, const struct cache_ticket *ticke
 	spent = !there || there->object != found->object;
 	entry_unref(&there);
 	return spent;
-}
-
-static void prefixes_add(struct prefixes *prefixes, const char *url, size_t len)
-{
-	char *copy = malloc(len ? len : 1);
-
-	if (copy)
-		memcpy(copy, url, len);
-	pthread_mutex_lock(&prefixes->lock);
-	size_t at = prefixes->n % CACHE_PREFIXES;
-	free(prefixes->latest[at].url);
-	prefixes->latest[at].url = copy;
-	prefixes->latest[at].len = len;
-	atomic_fetch_add(&prefixes->n, 1);
-	pthread_mutex_unlock(&prefixes->lock);
 }
 
 /* Called under the lock of the gate. */
@@ -195,7 +162,7 @@ static void gates_mark_purge(struct cache *cache, enum store_purge what, const c
 		return;
 	}
 	if (what == PURGE_PREFIX)
-		prefixes_add(&cache->prefixes, url, len);
+		prefixes_add(cache->prefixes, url, len);
 	for (size_t i = 0; i < CACHE_GATE_LOCKS; i++) {
 		pthread_mutex_lock(&cache->gate_locks[i]);
 		for (size_t at = i; what == PURGE_ALL && at < CACHE_GATES; at += CACHE_GATE_LOCKS)

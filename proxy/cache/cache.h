@@ -24,7 +24,7 @@ void cache_free(struct cache **);
  * many purges of single URLs the gate of the key's URL had seen, and how often any response of that URL had been stored
  * or removed. It also says how many purges by prefix there had been, and which purges the second store knew
  * (store.known, store.asked). A few URLs share one gate, and so changes. */
-struct cache_ticket { unsigned gate, changes, prefixes; uint64_t purges, since, asked; bool lost; };
+struct cache_ticket { unsigned gate, changes; uint64_t prefixes, purges, since, asked; bool lost; };
 struct cache_ticket cache_ticket(struct cache *, const char *key, size_t len);
 /* For what is made of a response that was found in memory: if memory has another one by now, or none, the ticket is
  * lost, and lets nothing in. */

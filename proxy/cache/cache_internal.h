@@ -11,8 +11,9 @@
 
 #include "proxy/base/hash.h"
 #include "proxy/cache/moves.h"
+#include "proxy/cache/prefixes.h"
 
-enum { CACHE_BUCKETS = 1024, CACHE_HINTS = 4096, CACHE_GATES = 1024, CACHE_GATE_LOCKS = 16, CACHE_PREFIXES = 192 };
+enum { CACHE_BUCKETS = 1024, CACHE_HINTS = 4096, CACHE_GATES = 1024, CACHE_GATE_LOCKS = 16 };
 enum { CACHE_UNSWEPT_MAX = 64 };       /* half of the marks that memory can have (store/purge_marks.h) */
 
 /* A few URLs share a gate. A purge of one URL must not count for the others, so the gate knows the URLs of its latest
@@ -25,14 +26,6 @@ struct gate {
 	unsigned changes;
 };
 
-/* The URLs of the latest purges by prefix. */
-struct prefixes {
-	pthread_mutex_t lock;
-	atomic_uint n;                 /* purges by prefix so far; changes under the lock */
-	/* purge number n is at n % CACHE_PREFIXES; url NULL, for want of memory: it counts for every URL */
-	struct { char *url; size_t len; } latest[CACHE_PREFIXES];
-};
-
 struct busy;
 struct cache {
 	struct store *memory, *second;
@@ -43,7 +36,7 @@ struct cache {
 	/* each guards every CACHE_GATE_LOCKS-th gate; held while an entry goes in */
 	pthread_mutex_t gate_locks[CACHE_GATE_LOCKS];
 	struct gate gates[CACHE_GATES];        /* by the hash of a URL */
-	struct prefixes prefixes;
+	struct prefixes *prefixes;
 	/* purges by others whose marks memory may still have; of the second store's thread alone */
 	unsigned unswept;
 	atomic_uint generations;       /* of indexes of variants, given so far */

@@ -1,6 +1,7 @@
 /* Owns the cases of proxy/cache/cache.c's gate: what was on its way when its URL was purged, stored or removed does not come in.
  * Must not know: stores' insides. The second store here keeps nothing: what it "brings" the test hands to cache_warm(). */
 #include "proxy/cache/cache.h"
+#include "proxy/cache/prefixes.h"
 #include "proxy/store/store_memory.h"
 #include "tests/unit/entries.h"
 #include "tests/unit/slow_store.h"
@@ -11,7 +12,8 @@
 static const struct store_ops slow_ops = { .name = "slow", .get = slow_get, .put = slow_put, .remove = slow_remove, .purge = slow_purge,
 	.free = slow_free };
 
-enum what { NOTHING, PURGE_IT, PURGE_OTHER, PURGE_OF_GATE, PURGE_IT_AND_FEW, PURGE_IT_AND_MANY, PREFIX_OF_IT, PREFIX_OF_OTHER, ALL, SOFT, REMOVE_IT, STORE_IT, MANY_PREFIXES };
+enum what { NOTHING, PURGE_IT, PURGE_OTHER, PURGE_OF_GATE, PURGE_IT_AND_FEW, PURGE_IT_AND_MANY, PREFIX_OF_IT, PREFIX_OF_OTHER, ALL, SOFT, REMOVE_IT, STORE_IT,
+	PREFIX_OFTEN, MANY_PREFIXES };
 
 static uint32_t number;        /* of the latest purge of many */
 
@@ -63,9 +65,14 @@ static void meanwhile(struct cache *c, enum what what)
 		CU_ASSERT(cache_put(c, e, &ticket));
 		entry_unref(&e);
 		break;
+	case PREFIX_OFTEN:
 	case MANY_PREFIXES:
-		for (int i = 0; i < 1000; i++)
-			cache_purge(c, PURGE_PREFIX, other, strlen(other), false, 0, &number);
+		for (int i = 0; i <= PREFIXES_MAX; i++) {
+			char url[32];
+			int len = snprintf(url, sizeof url, "%s%d", other, what == MANY_PREFIXES ? i : 0);
+
+			cache_purge(c, PURGE_PREFIX, url, (size_t)len, false, 0, &number);
+		}
 		break;
 	}
 }
@@ -88,6 +95,7 @@ static void spent_tickets(void)
 		{ "another URL was", PURGE_OTHER, false }, { "another URL of its gate was", PURGE_OF_GATE, false },
 		{ "a prefix of it was", PREFIX_OF_IT, true }, { "another prefix was", PREFIX_OF_OTHER, false },
 		{ "more prefixes than are remembered", MANY_PREFIXES, false }, { "all was", ALL, true },
+		{ "another prefix was, often", PREFIX_OFTEN, false },
 		{ "it was marked stale", SOFT, false }, { "another is stored in its place", STORE_IT, false },
 	};
 
@@ -121,6 +129,8 @@ static void tickets(void)
 		{ "trust 06: it was removed: what was fetched may be stored, what was looked up is past", REMOVE_IT, 1, 0 },
 		{ "trust 06: something newer was stored: the latest fetch counts, no lookup", STORE_IT, 1, 2 },
 		{ "trust 06: more prefixes than are remembered", MANY_PREFIXES, 0, 0 },
+		{ "another prefix was, more often than prefixes are remembered: what is told as stored is stored",
+		    PREFIX_OFTEN, 1, 1 },
 	};
 
 	for (size_t i = 0; i < COUNT(cases); i++) {
