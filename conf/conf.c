@@ -77,7 +77,7 @@ int conf_settle(struct conf *conf, struct conf_error *error)
 	for (size_t i = 0; i < conf->routes.count; i++)
 		if (conf_route_inherit(&conf->routes.items[i], conf, error) != 0)
 			return -1;
-	if (conf_cors_settle(conf, error) != 0)
+	if (conf_cors_settle(conf, error) != 0 || conf_agent_settle(conf, error) != 0)
 		return -1;
 	return conf_route_settle_list(&conf->routes, error);
 }

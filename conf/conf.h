@@ -262,6 +262,9 @@ const struct conf_route *conf_route_match_host(const struct conf *, const char *
  * segment could leave the origin's path. */
 size_t conf_route_target(const struct conf_route *, const char *path, size_t path_len, char *out, size_t cap);
 
+/* Whether requests of any route are signed. */
+bool conf_signs(const struct conf *);
+
 /* NULL: no user has that name. */
 const struct conf_user *conf_user_find(const struct conf_users *, const char *name, size_t len);
 

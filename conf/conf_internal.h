@@ -246,6 +246,9 @@ void conf_parent_clear(void *parent);
 
 /* conf_told.c */
 int conf_contact_set(const struct conf_row *, void *url, const struct conf_value *, struct conf_error *);
+int conf_agent_set(const struct conf_row *, void *agent, const struct conf_value *, struct conf_error *);
+void conf_agent_format(FILE *, const struct conf_row *, const void *agent);
+int conf_agent_settle(const struct conf *, struct conf_error *);
 int conf_fields_set(const struct conf_row *, void *fields, const struct conf_value *, struct conf_error *);
 void conf_fields_format(FILE *, const struct conf_row *, const void *fields);
 void conf_fields_show(FILE *, const struct conf_row *, const void *fields);

@@ -1,4 +1,5 @@
-/* Owns the options that say what origins learn: the name and contact of the operator, and the fields of each request.
+/* Owns the options that say what origins learn: the name and contact of the operator, the host of its public keys, and
+ * the fields of each request.
  * Must not know: where it stands in a request, which fields utfeed writes itself.
  * Invariant: a contact URL can stand in a comment of User-Agent, and a field in a head; no message has anything of a
  * field's value. */
@@ -29,6 +30,51 @@ int conf_contact_set(const struct conf_row *row, void *member, const struct conf
 		return conf_fail_memory(error);
 	free(*(char **)member);
 	*(char **)member = copy;
+	return 0;
+}
+
+int conf_agent_set(const struct conf_row *row, void *member, const struct conf_value *value, struct conf_error *error)
+{
+	struct conf_origin agent = { 0 };
+
+	if (*value->text && conf_origin_set(row, &agent, value, error) != 0)
+		return -1;
+	if (agent.host && (agent.scheme != URL_HTTPS || strcmp(agent.path, "/") != 0)) {
+		conf_origin_clear(&agent);
+		return conf_fail(error, "'%s' is not an https URL without a path; write https://host or "
+		    "https://host:port", SHOWN(value->text));
+	}
+	conf_origin_clear(member);
+	*(struct conf_origin *)member = agent;
+	return 0;
+}
+
+void conf_agent_format(FILE *out, const struct conf_row *row, const void *member)
+{
+	const struct conf_origin *agent = member;
+
+	(void)row;
+	if (agent->host)
+		fprintf(out, "https://%s", agent->authority);
+}
+
+bool conf_signs(const struct conf *conf)
+{
+	for (size_t i = 0; i < conf_route_count(conf); i++)
+		if (*conf_route_at(conf, i)->sign_key)
+			return true;
+	return false;
+}
+
+int conf_agent_settle(const struct conf *conf, struct conf_error *error)
+{
+	for (size_t i = 0; i < conf_route_count(conf); i++) {
+		const struct conf_route *route = conf_route_at(conf, i);
+
+		if (*route->sign_key && !conf->sign_agent.host)
+			return conf_fail(error, "%s: needs the host at which origins find the public key; write "
+			    "sign-agent = https://HOST", conf_place(conf, route, "sign-key").text);
+	}
 	return 0;
 }
 

@@ -17,14 +17,17 @@
 #include "proxy/cache/invalidate.h"
 #include "proxy/cache/purge.h"
 #include "proxy/http/cors.h"
+#include "proxy/http/key_directory.h"
 #include "proxy/http/pac.h"
 #include "proxy/http/served_host.h"
 #include "proxy/http/start_page.h"
 #include "proxy/http/target.h"
 #include "proxy/http/target_inside.h"
 #include "proxy/net/loop.h"
+#include "proxy/object/response_head.h"
 #include "proxy/origin/fetch.h"
 #include "proxy/settings/settings.h"
+#include "proxy/settings/signing.h"
 
 #define DISPATCH_ALLOW "Allow: GET, HEAD\r\n"
 #define DISPATCH_ALLOW_RELAYED "Allow: GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS\r\n"
@@ -331,6 +334,23 @@ static struct object *dispatch_pac(const struct request_context *ctx, const stru
 	return o;
 }
 
+static struct object *dispatch_keys(const struct request_context *ctx, const struct request *request)
+{
+	struct text fields = { 0 }, body = { 0 };
+	struct object *o = NULL;
+
+	if (!request_reads(request))
+		return local_reply(ctx, 405, DISPATCH_ALLOW, "Only GET and HEAD are served for the key directory.", "");
+	signing_write_directory(ctx->settings->signing, &fields, &body, (int64_t)(loop_wall_ms(ctx->loop) / 1000));
+	text_add(&fields, "", 1);
+	if (!fields.failed && !body.failed && (o = object_new(ctx->conf->transit_bytes)) &&
+	    response_own(o, 200, fields.bytes, loop_http_date(ctx->loop), body.bytes, body.len))
+		object_unref(&o);
+	text_free(&fields);
+	text_free(&body);
+	return o;
+}
+
 /* For a person who looks what this is. utfeed's URL is that of the gateway, where the operator gave it. */
 static struct object *dispatch_start_page(const struct request_context *ctx, const struct request *request)
 {
@@ -383,6 +403,8 @@ void dispatch(struct answer *a, const struct answer_asked *asked)
 	    target_find(target, ctx->conf, request->msg, port, path, sizeof a->memory.path, &why);
 	if (e == TARGET_PAC)
 		a->object = dispatch_pac(ctx, request, port);
+	else if (e == TARGET_KEYS)
+		a->object = dispatch_keys(ctx, request);
 	else if (dispatch_purges_all(request, e))
 		a->object = dispatch_purge(a, asked->who);
 	else if (e == TARGET_NO_ROUTE && start_page_is(http_msg_target(request->msg)))

@@ -127,6 +127,7 @@ int fetch_plan(const struct request_context *ctx, const struct request *request,
 	*asked = (struct fetch_request){
 		.id = ctx->id,
 		.tls = tls_set_origin(ctx->tls, route), .hop_tls = tls_set_origin(ctx->tls, hop),
+		.signer = settings_signer(ctx->settings, route),
 		.body = body,
 		.body_length = m->has_length ? (int64_t)m->content_length : -1, .ranged = ranged,
 		.guard = target->mode == TARGET_ROUTE ? NULL : ctx->guard, .hop_guard = ctx->guard,

@@ -61,17 +61,27 @@ static bool route_replaces(const struct http_msg *m, const struct http_field *fi
 	return own->count && conf_fields_have(own, name.at, name.len);
 }
 
+/* What becomes of a client's field. A signature of the client's own would stand beside utfeed's. */
+static enum header_request treated(const struct http_field *field, const struct target *target)
+{
+	enum header_request request = http_header_request((enum header_id)field->id);
+
+	if (request == REQUEST_SIGNATURE)
+		return *target->route->sign_key ? REQUEST_DROP : REQUEST_OTHER;
+	return request;
+}
+
 /* Whether a client's field goes along. On methods other than GET and HEAD (read is false), whose requests are the
  * operator's own business, all end-to-end fields do. */
-static bool is_sent(const struct http_msg *m, const struct http_field *field, bool read, bool forward)
+static bool is_sent(const struct http_msg *m, const struct http_field *field, bool read, const struct target *target)
 {
 	if (field->hop || is_disguised(m, field))
 		return false;
-	switch (http_header_request((enum header_id)field->id)) {
+	switch (treated(field, target)) {
 	case REQUEST_SEND:
 		return true;
 	case REQUEST_OTHER:
-		return !read || forward;
+		return !read || target->mode == TARGET_FORWARD;
 	case REQUEST_RELAY:
 		return !read;
 	default:
@@ -141,7 +151,7 @@ static bool request_head_is_private(const struct http_msg *m, const struct http_
 {
 	if (field->hop || is_disguised(m, field))
 		return false;
-	if (http_header_request((enum header_id)field->id) == REQUEST_OTHER)
+	if (treated(field, target) == REQUEST_OTHER)
 		return list_has(target->route->request_fields, http_field_name(m, field));
 	return (field->id == H_COOKIE && target->cookies) || (field->id == H_AUTHORIZATION && target->authorization);
 }
@@ -184,7 +194,7 @@ static void add_accept(struct text *t, const struct http_msg *m, const struct ta
 static void add_client_fields(struct text *t, const struct http_msg *m, const struct target *target)
 {
 	for (uint32_t i = 0; i < m->n_fields; i++)
-		if (is_sent(m, &m->fields[i], reads(m), target->mode == TARGET_FORWARD) &&
+		if (is_sent(m, &m->fields[i], reads(m), target) &&
 		    !route_replaces(m, &m->fields[i], target))
 			request_head_add_field(t, m, &m->fields[i]);
 	add_accept(t, m, target);
@@ -196,7 +206,7 @@ static void add_private_fields(struct text *t, const struct http_msg *m, const s
 	const struct conf_fields *own = &target->route->origin_fields;
 
 	for (uint32_t i = 0; i < m->n_fields; i++)
-		if (!is_sent(m, &m->fields[i], reads(m), target->mode == TARGET_FORWARD) &&
+		if (!is_sent(m, &m->fields[i], reads(m), target) &&
 		    request_head_is_private(m, &m->fields[i], target) && !route_replaces(m, &m->fields[i], target))
 			request_head_add_field(t, m, &m->fields[i]);
 	for (size_t i = 0; i < own->count; i++)
@@ -243,8 +253,7 @@ void request_head_key(struct text *key, const struct http_msg *m, const struct t
 		const struct http_field *field = &m->fields[i];
 		struct slice value = http_field_value(m, field);
 
-		if (http_header_request((enum header_id)field->id) != REQUEST_OTHER ||
-		    !is_sent(m, field, reads(m), forward))
+		if (treated(field, target) != REQUEST_OTHER || !is_sent(m, field, reads(m), target))
 			continue;
 		text_puts(key, n++ ? "" : "\n");
 		add_lower_case(key, http_field_name(m, field));

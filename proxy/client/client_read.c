@@ -10,6 +10,7 @@
 #include "proxy/client/access_log.h"
 #include "proxy/client/client_intercept.h"
 #include "proxy/http/http_parse.h"
+#include "proxy/http/key_directory.h"
 #include "proxy/net/conn.h"
 #include "proxy/net/h2.h"
 #include "proxy/settings/settings.h"
@@ -169,6 +170,12 @@ static bool client_head_is_too_long(const struct client *c)
 	    c->exchange->msg.head_len > client_conf(c)->max_header_bytes;
 }
 
+/* Verifiers have no password. */
+static bool client_asks_for_keys(const struct client *c)
+{
+	return !c->opened && key_directory_is(client_conf(c), &c->exchange->msg);
+}
+
 static void client_request(struct client *c)
 {
 	struct exchange *exchange = c->exchange;
@@ -212,7 +219,9 @@ static void client_request(struct client *c)
 		client_refuse_stranger(c, &c->exchange->who);
 		return;
 	}
-	if (!client_slows_down(c) && !(client_has_users(c) && client_must_log_in(c)))
+	if (client_slows_down(c))
+		return;
+	if (!client_has_users(c) || client_asks_for_keys(c) || !client_must_log_in(c))
 		client_carry_out(c);
 }
 

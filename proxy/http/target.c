@@ -8,6 +8,7 @@
 #include <strings.h>
 
 #include "conf/idn.h"
+#include "proxy/http/key_directory.h"
 #include "proxy/http/loose_url.h"
 #include "proxy/http/pac.h"
 #include "proxy/http/served_host.h"
@@ -207,6 +208,8 @@ enum target_error target_find(struct target *out, const struct conf *conf, const
 		out->cookies = out->authorization = conf->forward_credentials;
 		return conf->forward ? target_set_url(out, conf, target, why) : TARGET_FORWARD_OFF;
 	}
+	if (key_directory_is(conf, m))
+		return TARGET_KEYS;
 	if (!served_host(conf, host.at ? host.at : "", &asked, port == url_default_port(URL_HTTPS)))
 		return TARGET_NOT_SERVED;
 	if (pac_is(conf, target))

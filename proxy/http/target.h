@@ -22,7 +22,8 @@ enum target_error {
 	TARGET_OK, TARGET_NO_MEMORY, TARGET_BAD_HOST, TARGET_BAD_TARGET, TARGET_BAD_URL, TARGET_NO_ROUTE,
 	TARGET_FORWARD_OFF, TARGET_BAD_PATH,
 	TARGET_BAD_AUTHORITY, TARGET_NOT_SERVED, TARGET_MISDIRECTED,
-	TARGET_PAC             /* not an error: the client asks for the file of pac.h */
+	TARGET_PAC,            /* not an error: the client asks for the file of pac.h */
+	TARGET_KEYS            /* likewise, for the key directory */
 };
 
 /* port: the port of a Host that names none, by the scheme (RFC 9110 section 7.2). On TARGET_BAD_URL *why says what is

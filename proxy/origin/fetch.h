@@ -21,6 +21,7 @@ struct guard;
 struct loop;
 struct pool;
 struct settings;
+struct signer;
 struct tls_context;
 
 /* What fetches of one worker share. */
@@ -92,6 +93,8 @@ struct fetch_request {
 	const struct guard *hop_guard; /* For other origins that redirects lead to. */
 	struct parent_rules parents;   /* For `to`. */
 	struct parent_rules hop_parents;       /* For other origins that redirects lead to. */
+	/* Signs each request, those that redirects lead to as well; NULL: nobody does. */
+	const struct signer *signer;
 	bool ranged;                   /* The client's Range goes along: the fetch asks for a part. */
 	bool lasting;                  /* It goes on until its head is there though nobody reads: a feed is kept. */
 	bool preconditions;            /* The client's own go along: a 304 is for the client. */

@@ -10,6 +10,7 @@
 #include "proxy/base/log.h"
 #include "proxy/origin/fetch_timing.h"
 #include "proxy/settings/settings.h"
+#include "proxy/settings/signing.h"
 
 bool fetch_send(struct fetch *f)
 {
@@ -83,6 +84,19 @@ bool fetch_asks_parent(const struct fetch *f)
 	return parent_reads(f->parent, f->request.to.tls);
 }
 
+/* The origin may get the head only after a wait for a connection. */
+static void fetch_sign(struct fetch *f)
+{
+	const struct fetch_request *request = &f->request;
+
+	if (!request->signer)
+		return;
+	signer_add(request->signer, &f->request_head, request->to.authority,
+	    &(struct signing_times){ (int64_t)(loop_wall_ms(fetch_loop(f)) / 1000),
+	        (int64_t)(request->limits.queue_timeout_ms / 1000) });
+	stats_add(loop_stats(fetch_loop(f)), STAT_FETCHES_SIGNED, 1);
+}
+
 static void fetch_make_head(struct fetch *f)
 {
 	const struct fetch_request *request = &f->request;
@@ -106,6 +120,7 @@ static void fetch_make_head(struct fetch *f)
 	text_add(text, request->private_fields, request->private_len);
 	if (fetch_is_conditional(f))
 		text_add(text, request->conditional, request->conditional_len);
+	fetch_sign(f);
 }
 
 /* The validators belong to the response of one URL, which came without cookies. Another URL, to which redirects now

@@ -153,6 +153,12 @@ static int privileges_verify(const struct privileges *user)
 	return 0;
 }
 
+static void privileges_warn_of(const struct conf *conf, const char *file)
+{
+	if (file && *file && access(file, R_OK))
+		log_warn("user: %s cannot read %s (%s): SIGHUP will be refused", conf->user, file, strerror(errno));
+}
+
 /* What is read again later has to be readable by the user: who starts utfeed should not hear it from a failed
  * reload. */
 static void privileges_warn(const struct conf *conf)
@@ -162,9 +168,9 @@ static void privileges_warn(const struct conf *conf)
 		conf->intercept_ca_key };
 
 	for (size_t i = 0; i < sizeof files / sizeof *files; i++)
-		if (files[i] && *files[i] && access(files[i], R_OK))
-			log_warn("user: %s cannot read %s (%s): SIGHUP will be refused", conf->user, files[i],
-			    strerror(errno));
+		privileges_warn_of(conf, files[i]);
+	for (size_t i = 0; i < conf_route_count(conf); i++)
+		privileges_warn_of(conf, conf_route_at(conf, i)->sign_key);
 }
 
 int privileges_drop(const struct privileges *user, const struct conf *conf)

@@ -7,7 +7,7 @@
 #include "proxy/base/log.h"
 #include "proxy/http/http_msg.h"
 
-static bool origin_field_is_free(const char *name)
+static bool origin_field_is_free(const struct conf_route *route, const char *name)
 {
 	size_t len = strlen(name);
 	enum header_id id = http_header_id(name, len);
@@ -16,6 +16,8 @@ static bool origin_field_is_free(const char *name)
 	case REQUEST_SEND:
 	case REQUEST_PRIVATE:
 		return true;
+	case REQUEST_SIGNATURE:
+		return !*route->sign_key;
 	case REQUEST_OTHER:
 		return !http_header_is_disguised(id, (struct slice){ name, len });
 	default:
@@ -44,7 +46,7 @@ static int origin_fields_check_route(const struct conf *conf, const struct conf_
 	for (size_t i = 0; i < fields->count; i++) {
 		const char *name = fields->items[i].name, *option = origin_field_option(name);
 
-		if (origin_field_is_free(name))
+		if (origin_field_is_free(route, name))
 			continue;
 		log_error("%s: %.64s is a field that utfeed writes itself, or that is not sent%s%s",
 		    conf_place(conf, route, "origin-fields").text, name, option ? "; the option is " : "",

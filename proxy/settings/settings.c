@@ -12,6 +12,7 @@
 #include "proxy/settings/interception.h"
 #include "proxy/settings/logins.h"
 #include "proxy/settings/origin_fields.h"
+#include "proxy/settings/signing.h"
 #include "proxy/settings/tls_set.h"
 
 /* The clients of one worker. If the limit of open files leaves room for fewer, that is a warning where the
@@ -166,7 +167,8 @@ static int settings_make(struct settings *settings, struct settings *former)
 
 	if (origin_fields_check(settings->conf) ||
 	    !(settings->tls = tls_set_new(settings->conf, before, &settings->kept)) ||
-	    interception_new(settings->conf, former ? &opened : NULL, &settings->interception, &settings->kept))
+	    interception_new(settings->conf, former ? &opened : NULL, &settings->interception, &settings->kept) ||
+	    signing_new(settings->conf, &settings->signing))
 		return -1;
 	if (!(settings->routes = all_route_settings(settings->conf)) ||
 	    (settings->conf->client_rate && !(settings->client_rate = client_rate_new())) ||
@@ -174,6 +176,8 @@ static int settings_make(struct settings *settings, struct settings *former)
 		log_error("out of memory");
 		return -1;
 	}
+	for (size_t i = 0; settings->signing && i < conf_route_count(settings->conf); i++)
+		settings->routes[i].signer = signing_of(settings->signing, conf_route_at(settings->conf, i));
 	if (former)
 		settings_inherit(settings, former);
 	return 0;
@@ -183,6 +187,7 @@ static void settings_free(struct settings *settings)
 {
 	tls_set_free(&settings->tls);
 	interception_unref(&settings->interception);
+	signing_free(&settings->signing);
 	free_route_settings(settings->routes, settings->conf);
 	client_rate_unref(&settings->client_rate);
 	logins_unref(&settings->logins);
@@ -234,6 +239,11 @@ void settings_print_counts(const struct settings *settings, FILE *f)
 		if (counts)
 			stats_print_route(f, counts->name, counts->of, counts->n);
 	}
+}
+
+const struct signer *settings_signer(const struct settings *settings, const struct conf_route *route)
+{
+	return settings_of(settings, route)->signer;
 }
 
 uint64_t settings_identity(const struct settings *settings, const struct conf_route *route)

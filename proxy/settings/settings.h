@@ -18,6 +18,8 @@ struct interception;
 struct logins;
 struct conf;
 struct conf_route;
+struct signer;
+struct signing;
 struct tls_set;
 
 /* What is made of one route's options; their effect column says which options count (conf/options.def). */
@@ -25,6 +27,7 @@ struct route_settings {
 	uint64_t identity;             /* Hash of the options of effect KEY or BYTES and of the pattern. */
 	uint64_t encoding;             /* Hash of the options of effect BYTES. */
 	struct route_counts *counts;   /* One reference; NULL: the route has no name. */
+	const struct signer *signer;   /* of the settings' signing; NULL: its requests are not signed */
 	/* A reload kept the route: these settings own its options (one reference). NULL: it is our own. */
 	struct settings *lender;
 };
@@ -37,6 +40,7 @@ struct settings {
 	size_t max_clients;            /* of one worker: max-connections, or what the limit of open files leaves */
 	size_t kept;                   /* how many routes and listeners stay as they were, for a file of theirs */
 	struct tls_set *tls;
+	struct signing *signing;       /* NULL: no request is signed. */
 	struct interception *interception;     /* One reference; NULL: no CONNECT is opened. */
 	struct guard guard;            /* For destinations that clients choose. */
 	struct guard tunnel_guard;     /* For destinations of CONNECT. */
@@ -61,6 +65,8 @@ struct route_counts *settings_counts(const struct settings *, const struct conf_
 const struct route_counts *settings_route_counts(const struct settings *, size_t i);
 /* Prints the counts of all routes, once for each name, as "name value" lines. */
 void settings_print_counts(const struct settings *, FILE *);
+/* What signs requests of the route, which is one of conf's; NULL: nothing does. */
+const struct signer *settings_signer(const struct settings *, const struct conf_route *);
 /* A number that tells stored responses of this route apart from another route's, and from those fetched under other
  * options of it; it depends on nothing else. The route is one of conf's. */
 uint64_t settings_identity(const struct settings *, const struct conf_route *);

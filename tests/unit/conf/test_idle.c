@@ -44,6 +44,7 @@ static const struct { const char *text, *option, *because; } idle[] = {
 	{ "moved-max = 0\nmoved = tell", "moved", "moved-max is 0" },
 	{ "moved-max = 0\nmoved-after = 2h", "moved-after", "moved-max is 0" },
 	{ "moved-after = 2h", "moved-after", "moved is follow" },
+	{ "sign-agent = https://a", "sign-agent", "no sign-key names a file" },
 	{ "tls-listen-cert = a", "tls-listen-cert", "tls-listen names no address" },
 	{ "tls-listen-key = a", "tls-listen-key", "tls-listen names no address" },
 	{ "tls-listen-min = 1.3", "tls-listen-min", "tls-listen names no address" },
