@@ -137,13 +137,14 @@ make_addresses() {
 make_headers() {
 	rows "$1" | generate '
 		BEGIN {
-			n = split("SEND RELAY PRIVATE OWN DROP OTHER", asked, " ")
+			n = split("SEND RELAY PRIVATE OWN DROP SIGNATURE OTHER", asked, " ")
 			m = split("OWN BODY FRONT SITE CLIENT DROP KEEP", answered, " ")
 			text["> SEND"] = "Sent on"
 			text["> RELAY"] = "Sent on with methods other than GET and HEAD, dropped with these"
 			text["> PRIVATE"] = "Credentials: sent as described above, to the origin of the route alone"
 			text["> OWN"] = "Written by utfeed"
 			text["> DROP"] = "Dropped"
+			text["> SIGNATURE"] = "Dropped where utfeed signs (sign-key); elsewhere treated as every field that is not named here"
 			text["> OTHER"] = "Treated as every field that is not named here"
 			text["< OWN"] = "Written by utfeed"
 			text["< BODY"] = "Dropped where the bytes changed"

@@ -17,14 +17,12 @@
 #include "proxy/cache/invalidate.h"
 #include "proxy/cache/purge.h"
 #include "proxy/http/cors.h"
-#include "proxy/http/key_directory.h"
 #include "proxy/http/pac.h"
 #include "proxy/http/served_host.h"
 #include "proxy/http/start_page.h"
 #include "proxy/http/target.h"
 #include "proxy/http/target_inside.h"
 #include "proxy/net/loop.h"
-#include "proxy/object/response_head.h"
 #include "proxy/origin/fetch.h"
 #include "proxy/settings/settings.h"
 #include "proxy/settings/signing.h"
@@ -334,18 +332,16 @@ static struct object *dispatch_pac(const struct request_context *ctx, const stru
 	return o;
 }
 
+/* Signed anew for each request: the directory is asked for seldom. */
 static struct object *dispatch_keys(const struct request_context *ctx, const struct request *request)
 {
 	struct text fields = { 0 }, body = { 0 };
-	struct object *o = NULL;
 
 	if (!request_reads(request))
 		return local_reply(ctx, 405, DISPATCH_ALLOW, "Only GET and HEAD are served for the key directory.", "");
-	signing_write_directory(ctx->settings->signing, &fields, &body, (int64_t)(loop_wall_ms(ctx->loop) / 1000));
+	signing_write_directory(ctx->settings->signing, &fields, &body, loop_wall_ms(ctx->loop) / 1000);
 	text_add(&fields, "", 1);
-	if (!fields.failed && !body.failed && (o = object_new(ctx->conf->transit_bytes)) &&
-	    response_own(o, 200, fields.bytes, loop_http_date(ctx->loop), body.bytes, body.len))
-		object_unref(&o);
+	struct object *o = fields.failed ? NULL : local_reply_body(ctx, 200, fields.bytes, &body);
 	text_free(&fields);
 	text_free(&body);
 	return o;

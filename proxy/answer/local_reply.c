@@ -9,23 +9,27 @@
 #include "proxy/net/loop.h"
 #include "proxy/object/response_head.h"
 
+struct object *local_reply_body(const struct request_context *ctx, int status, const char *fields,
+    const struct text *body)
+{
+	struct object *o = body->failed ? NULL : object_new(ctx->conf->transit_bytes);
+
+	if (o && response_own(o, status, fields, loop_http_date(ctx->loop), body->bytes, body->len))
+		object_unref(&o);
+	return o;
+}
+
 struct object *local_reply(const struct request_context *ctx, int status, const char *fields, const char *sentence,
     const char *details)
 {
-	struct object *o = object_new(ctx->conf->transit_bytes);
 	struct text t = { 0 };
-	size_t len;
 
-	if (!o)
-		return NULL;
 	text_puts(&t, sentence);
 	if (*details)
 		text_printf(&t, " (%s)", details);
 	text_puts(&t, "\n");
-	char *body = text_take(&t, &len);
-	if (!body || response_own(o, status, fields, loop_http_date(ctx->loop), body, len))
-		object_unref(&o);
-	free(body);
+	struct object *o = local_reply_body(ctx, status, fields, &t);
+	text_free(&t);
 	return o;
 }
 

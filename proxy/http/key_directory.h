@@ -1,4 +1,4 @@
-/* Owns the key directory of Web Bot Auth: where it is, who asks for it, and the JSON of the public keys in it.
+/* Owns the key directory of Web Bot Auth: its URL, the requests for it, and the JSON of the public keys in it.
  * Must not know: private keys, signatures. Pure, over configuration.
  * Sources: draft-ietf-webbotauth-httpsig-protocol-01 section 5.5, RFC 7638, RFC 8037. */
 #ifndef UTFEED_PROXY_HTTP_KEY_DIRECTORY_H

@@ -70,8 +70,9 @@ static bool sign_keys_add(struct sign_keys *keys, const unsigned char *der, long
 		sign_keys_fail(why, "%s has more than %d keys; leave out those that nobody knows any more", path,
 		    SIGN_KEYS_MAX);
 	else if (!der)
-		sign_keys_fail(why, "%s is encrypted, and there is nobody to ask for its password; write it without one "
-		    "by openssl pkey", path);
+		sign_keys_fail(why,
+		    "%s is encrypted, and there is nobody to ask for its password; write it without one by openssl "
+		    "pkey", path);
 	else
 		sign_keys_fail(why, "key %zu of %s is not an Ed25519 key; " SIGN_KEY_MAKE, keys->count + 1, path);
 	return false;

@@ -288,7 +288,8 @@ int response_own(struct object *o, int status, const char *fields, const char *d
 	response_head_add_field(&t, "Date", date);
 	if (status != 204 && strncmp(fields, "Content-Type:", 13))
 		response_head_add_field(&t, "Content-Type", "text/plain; charset=utf-8");
-	response_head_add_field(&t, "Cache-Control", "no-store");
+	if (!strstr(fields, "\r\nCache-Control:"))
+		response_head_add_field(&t, "Cache-Control", "no-store");
 	text_puts(&t, strstr(fields, "\r\nContent-Security-Policy:") ? RESPONSE_NOSNIFF : RESPONSE_SANDBOX);
 	text_puts(&t, fields);
 	if (!head || !(head->bytes = text_take(&t, &head->len))) {

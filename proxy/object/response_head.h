@@ -51,8 +51,8 @@ struct object_head *response_head_build(const struct http_msg *, enum response_b
 void response_interim(struct text *, const struct http_msg *);
 
 /* Fills the object with a response of our own. fields: complete lines or "", Content-Type is
- * the first of them, unless the body is plain text. A Content-Security-Policy of theirs replaces the sandbox. text: the
- * body. */
+ * the first of them, unless the body is plain text. A Content-Security-Policy of theirs replaces the sandbox, and a
+ * Cache-Control no-store. text: the body. */
 int response_own(struct object *, int status, const char *fields, const char *date, const char *text, size_t len)
     __attribute__((warn_unused_result));
 

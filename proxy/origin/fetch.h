@@ -93,7 +93,7 @@ struct fetch_request {
 	const struct guard *hop_guard; /* For other origins that redirects lead to. */
 	struct parent_rules parents;   /* For `to`. */
 	struct parent_rules hop_parents;       /* For other origins that redirects lead to. */
-	/* Signs each request, those that redirects lead to as well; NULL: nobody does. */
+	/* Signs each request, also behind a redirect; NULL: they are not signed. */
 	const struct signer *signer;
 	bool ranged;                   /* The client's Range goes along: the fetch asks for a part. */
 	bool lasting;                  /* It goes on until its head is there though nobody reads: a feed is kept. */

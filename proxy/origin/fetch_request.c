@@ -92,7 +92,7 @@ static void fetch_sign(struct fetch *f)
 	if (!request->signer)
 		return;
 	signer_add(request->signer, &f->request_head, request->to.authority,
-	    &(struct signing_times){ (int64_t)(loop_wall_ms(fetch_loop(f)) / 1000),
+	    &(struct signing_times){ loop_wall_ms(fetch_loop(f)) / 1000,
 	        (int64_t)(request->limits.queue_timeout_ms / 1000) });
 	stats_add(loop_stats(fetch_loop(f)), STAT_FETCHES_SIGNED, 1);
 }

@@ -65,7 +65,7 @@ struct route_counts *settings_counts(const struct settings *, const struct conf_
 const struct route_counts *settings_route_counts(const struct settings *, size_t i);
 /* Prints the counts of all routes, once for each name, as "name value" lines. */
 void settings_print_counts(const struct settings *, FILE *);
-/* What signs requests of the route, which is one of conf's; NULL: nothing does. */
+/* The signer of the route's requests; the route is one of conf's. NULL: they are not signed. */
 const struct signer *settings_signer(const struct settings *, const struct conf_route *);
 /* A number that tells stored responses of this route apart from another route's, and from those fetched under other
  * options of it; it depends on nothing else. The route is one of conf's. */

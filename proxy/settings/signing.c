@@ -155,15 +155,15 @@ const struct signer *signing_of(const struct signing *signing, const struct conf
 
 /* Signs by a key and appends the two fields. The values are ours, so that fields can hold them. */
 static void signer_add_signature(const struct signer *signer, size_t key, struct text *t, const char *label,
-    const struct signature *s)
+    const struct signature *signature)
 {
 	unsigned char bytes[SIGN_SIGNATURE_BYTES];
 	struct text base = { 0 };
-	bool fits = signature_write_base(&base, s);
+	bool fits = signature_write_base(&base, signature);
 
 	if (base.failed || !sign_keys_sign(signer->keys, key, (struct slice){ base.bytes, base.len }, bytes))
 		t->failed = true;
-	fits &= signature_write_fields(t, label, s, (struct slice){ (char *)bytes, sizeof bytes });
+	fits &= signature_write_fields(t, label, signature, (struct slice){ (char *)bytes, sizeof bytes });
 	assert(fits);
 	text_free(&base);
 }
@@ -232,7 +232,7 @@ static void signing_write_keys(const struct signing *signing, struct text *body)
 	text_puts(body, "]}");
 }
 
-/* Each key proves that its owner put it there, for this host and these bytes (draft, appendix B.1). */
+/* The signature of a key proves that its owner published it under this host, in these bytes (draft, appendix B.1). */
 static void signing_sign_directory(const struct signing *signing, struct text *fields, struct slice digest,
     int64_t now_s)
 {

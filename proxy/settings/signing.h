@@ -24,7 +24,7 @@ struct signing_times { int64_t now_s, waits_s; };
 int signing_new(const struct conf *, struct signing **made) __attribute__((warn_unused_result));
 void signing_free(struct signing **);          /* sets it to NULL; it may be NULL already */
 
-/* What signs the route's requests; it lives as long as the signing. NULL: nothing does. */
+/* The signer of the route's requests, which lives as long as the signing. NULL: they are not signed. */
 const struct signer *signing_of(const struct signing *, const struct conf_route *);
 /* Appends the fields Signature-Agent, Signature-Input and Signature for a request to that authority. The text fails if
  * it cannot be signed. */

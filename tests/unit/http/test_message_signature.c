@@ -67,7 +67,7 @@ static void fields(void)
 	}
 }
 
-/* What would be another line of the base, or is no value of a structured field, is not written. */
+/* Values that would make another line of the base, and values that a structured field cannot hold. */
 static void refused(void)
 {
 	static const struct signature_component split = { "@path", "", { "/a\n\"@method\": POST", 18 } }, good = { "@path", "", { "/a", 2 } };

@@ -1,4 +1,4 @@
-/* Owns the cases of proxy/net/sign_key.c: signatures are those of the vectors, and what is wrong with a file is told. Sources: RFC 8032,
+/* Owns the cases of proxy/net/sign_key.c: signatures are those of the vectors, and messages name the fault of a file. Sources: RFC 8032,
  * RFC 8410. */
 #include "proxy/net/sign_key.h"
 #include "tests/unit/signatures.h"

@@ -331,6 +331,19 @@ static void of_our_own(void)
 	object_unref(&o);
 }
 
+/* An answer that caches may keep says so itself. */
+static void of_our_own_for_caches(void)
+{
+	struct object *o = object_new(1000);
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(o);
+	CU_ASSERT_EQUAL_FATAL(response_own(o, 200, "Content-Type: a/b\r\nCache-Control: max-age=1\r\n", "NOW", "a", 1), 0);
+	const struct object_head *head = object_get_head(o);
+	CU_ASSERT_PTR_NOT_NULL(memmem(head->bytes, head->len, "\r\nCache-Control: max-age=1\r\n", 28));
+	CU_ASSERT_PTR_NULL(memmem(head->bytes, head->len, "no-store", 8));
+	object_unref(&o);
+}
+
 /* RFC 9110 section 15.2, RFC 8297 section 2: of an interim response only what hints at the final one goes on. */
 static void interim(void)
 {
@@ -360,4 +373,5 @@ static void interim(void)
 
 UNIT_SUITE(response_head, { "rows", rows }, { "trust 03: interim responses", interim }, { "trust 18: ways", ways },
 	{ "own lines", own_lines }, { "lengths", lengths }, { "untouched", untouched },
-	{ "of our own", of_our_own })
+	{ "of our own", of_our_own },
+	{ "of our own, for caches", of_our_own_for_caches })

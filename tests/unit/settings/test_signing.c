@@ -127,7 +127,7 @@ static void nonces(void)
 
 #define ROUTE(path, key) "[route " path "]\norigin = http://o/\nsign-key = " key "\n"
 
-/* Who signs is by route; each key stands in the directory once, and signs it. */
+/* A route has the signer of its file; each key stands in the directory once, and signs it. */
 static void directories(void)
 {
 	static const struct { const char *rule, *file, *body; } cases[] = {
