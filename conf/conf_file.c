@@ -142,7 +142,8 @@ static int fail_name(const struct conf_reader *reader, const char *name, bool gl
 		conf_fail(reader->error, "%s: is not an option of %s; write it above the first section", name,
 		    reader->part == PART_GATEWAY ? "the gateway" : "a route");
 	else if (of_route)
-		conf_fail(reader->error, "%s: is an option of a route; write it below a [route PATTERN]", name);
+		conf_fail(reader->error, "%s: is an option of a route; write it below %sa [route PATTERN]", name,
+		    conf_is_of_gateway(conf_route_row(name)) ? "[gateway] or " : "");
 	else
 		conf_fail(reader->error, "%s is not an option; %s", conf_shown_name(name, near.len).text,
 		    conf_near_hint(&near, "").text);

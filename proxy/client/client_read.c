@@ -173,7 +173,8 @@ static bool client_head_is_too_long(const struct client *c)
 /* Verifiers have no password. */
 static bool client_asks_for_keys(const struct client *c)
 {
-	return !c->opened && key_directory_is(client_conf(c), &c->exchange->msg);
+	return !c->opened && request_reads(&c->exchange->request) &&
+	    key_directory_is(client_conf(c), &c->exchange->msg);
 }
 
 static void client_request(struct client *c)

@@ -291,6 +291,13 @@ def test_the_directory_over_tls(signing, key, authority):
     client.close()
 
 
+@pytest.mark.parametrize("way", ["h2", "h2c"])
+def test_the_directory_over_http2(speaking, tmp_path, key, way):
+    (tmp_path / "utfeed.conf").write_text(f"sign-agent = https://{AGENT}\n[gateway]\nsign-key = {key.path}\n")
+    conn = speaking(way, None, "-c", str(tmp_path / "utfeed.conf")).http2()
+    directory(conn.ask(PATH, host=AGENT).response(), key)
+
+
 def test_no_route_hides_it(signing, origin, key):
     directory(signing(route("/", origin), route(f"//{AGENT}/", origin)).get(PATH, host=AGENT), key)
 
@@ -321,6 +328,13 @@ def test_it_needs_no_password(signing, origin, key, tmp_path):
     directory(proxy.get(PATH, host=AGENT), key)
     for target, host in (PATH, "localhost"), ("/f", AGENT), (PATH + "/..", AGENT), (f"http://{AGENT}{PATH}", AGENT):
         assert proxy.get(target, host=host).status in (401, 407)
+    assert proxy.get(PATH, host=AGENT, method="PURGE").status == 401
+
+
+@pytest.mark.parametrize("address, status", [("10.0.0.1", 200), ("10.0.0.2", 403)])
+def test_behind_a_proxy_the_clients_address_counts(signing, address, status):
+    proxy = signing(options=("--trusted-proxies", "127.0.0.1", "--client-allow", "10.0.0.1"))
+    assert proxy.get(PATH, f"X-Forwarded-For: {address}", host=AGENT).status == status
 
 
 def test_client_allow_counts(signing, key):
@@ -382,7 +396,7 @@ def test_a_key_of_another_algorithm(tmp_path, key):
     ("sign-agent = http://a.example", "a.conf:1: sign-agent: 'http://a.example' is not an https URL without a path; write https://host"),
     ("sign-agent = https://a.example/b", "a.conf:1: sign-agent: 'https://a.example/b' is not an https URL without a path; write https://host"),
     ("sign-agent = a.example", "a.conf:1: sign-agent: 'a.example' is not an origin"),
-    ("sign-key = KEY", "a.conf:1: "),
+    ("sign-key = KEY", "a.conf:1: sign-key: is an option of a route; write it below [gateway] or a [route PATTERN]"),
 ])
 def test_what_cannot_be_used_is_told_with_its_place(tmp_path, key, lines, said):
     config = tmp_path / "a.conf"

@@ -13,7 +13,7 @@ import time
 
 import pytest
 
-from certs import client_context
+from certs import client_context, openssl
 from feeds import SMALL, SMALL_OUT
 from pages import FRESH, Site, page, was_hit
 from peers import Background, Client, TlsClient
@@ -657,11 +657,14 @@ def test_root_becomes_the_user(start, origin, user, group, uid, gid):
 
 @ROOT
 def test_what_cannot_be_read_again_is_told_at_the_start(start, origin, tmp_path):
-    config = tmp_path / "utfeed.conf"
-    config.write_text("via = one\n")
-    config.chmod(0o600)
+    config, key = tmp_path / "utfeed.conf", tmp_path / "sign.pem"
+    openssl("genpkey", "-algorithm", "ed25519", "-out", str(key))
+    config.write_text(f"sign-agent = https://bot.example\n[gateway]\nsign-key = {key}\n")
+    for file in config, key:
+        file.chmod(0o600)
     proxy = start(origin, "-c", str(config), "--user", "nobody")
-    assert f"user: nobody cannot read {config} (Permission denied): SIGHUP will be refused" in proxy.err.text()
+    for file in config, key:
+        assert f"user: nobody cannot read {file} (Permission denied): SIGHUP will be refused" in proxy.err.text()
     proxy.reload(REFUSED)
 
 

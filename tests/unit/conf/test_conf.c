@@ -129,6 +129,7 @@ static const struct { const char *name, *text, *formatted; } values[] = {
 	{ "contact-url", "https://feeds.example/about?a=b", "https://feeds.example/about?a=b" },
 	{ "user-agent", "feeds # 1 \"x\" (\\)", "feeds # 1 \"x\" (\\)" },
 	{ "accept", "application/atom+xml;q=0.9, */*", "application/atom+xml;q=0.9, */*" },
+	{ "sign-agent", "https://Bot.Example:443/", "https://bot.example" },
 	{ "access-log", "no", "off" },
 	{ "log-format", "JSON", "json" },
 	{ "access-log-file", "/var/log/utfeed/access.log", "/var/log/utfeed/access.log" },

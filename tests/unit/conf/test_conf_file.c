@@ -140,6 +140,7 @@ static void file_errors(void)
 		{ "[route a]", "f:1: 'a' is not a pattern; write /prefix or //host[:port]/prefix, without =" },
 		{ "[route /a=b]", "f:1: '/a=b' is not a pattern; write /prefix or //host[:port]/prefix, without =" },
 		{ "[route /]\nsniff-bytes = 2k", "f:2: sniff-bytes: is not an option of a route; write it above the first section" },
+		{ "sign-key = /k", "f:1: sign-key: is an option of a route; write it below [gateway] or a [route PATTERN]" },
 		{ "charset = koi8-r", "f:1: charset: is an option of a route; write it below a [route PATTERN]" },
 		{ "[route /]\ncharset = x", "f:2: charset: 'x' is not an encoding that utfeed knows; write none, or a label that utfeed charsets lists" },
 		{ "[route /]\nname = a\nname = b", "f:3: name: is given twice for the route /, first at f:2; write it once" },
