@@ -208,7 +208,6 @@ void client_start(struct client *c)
 	c->exchange->who = c->who;
 	c->id.request++;
 	c->exchange->id = c->id;
-	c->exchange->h2 = c->stream;
 	c->exchange->start_us = client_begin_us(c);
 	c->exchange->first_us = 0;
 	c->exchange->upload_bytes = 0;

@@ -62,7 +62,6 @@ struct exchange {
 	size_t parsed;                 /* bytes of `in` that the parser has seen */
 	struct raw_target target;      /* how far it was read before the parser */
 	struct requester who;          /* the client that asks */
-	bool h2;                       /* the request is a stream of HTTP/2 */
 	struct log_id id;
 	uint64_t start_us;             /* client_begin_us() */
 	/* when bytes of the answer were handed over first, its head among them, and last; 0: not yet, or nobody

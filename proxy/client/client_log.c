@@ -37,7 +37,7 @@ static void client_log_more(struct client *c, struct access_log_entry *entry)
 	entry->timing = client_timing(exchange);
 	entry->origin_host = client_origin_host(target);
 	if (complete) {
-		entry->version = exchange->h2 ? "2.0" : exchange->msg.minor ? "1.1" : "1.0";
+		entry->version = exchange->msg.h2 ? "2.0" : exchange->msg.minor ? "1.1" : "1.0";
 		entry->referer = http_msg_get(&exchange->msg, H_REFERER);
 		entry->user_agent = http_msg_get(&exchange->msg, H_USER_AGENT);
 	}

@@ -64,7 +64,6 @@ struct exchange *exchange_take(struct client_pool *pool, size_t max_fields)
 	http_msg_reset(&exchange->msg);
 	exchange->in_len = exchange->parsed = exchange->interim = 0;
 	exchange->status = 0;
-	exchange->h2 = false;
 	return exchange;
 }
 

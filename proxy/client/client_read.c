@@ -303,6 +303,7 @@ bool client_parse(struct client *c)
 		c->after = AFTER_STAYS;
 		client_start(c);
 		http_parser_start(exchange->parser, &exchange->msg, false);
+		exchange->msg.h2 = c->stream;
 		exchange->target = (struct raw_target){ 0 };
 	}
 	if (!client_encode_target(c))

@@ -148,8 +148,11 @@ void http_msg_drop(struct http_msg *m, enum header_id id)
 
 void http_msg_add_via(struct text *t, const struct http_msg *m, const char *name)
 {
+	const char version[] = { (char)('0' + m->major), '.', (char)('0' + m->minor) };
+
 	text_puts(t, "Via: ");
-	text_add(t, (const char[]){ (char)('0' + m->major), '.', (char)('0' + m->minor), ' ' }, 4);
+	text_add(t, m->h2 ? "2" : version, m->h2 ? 1 : sizeof version);
+	text_puts(t, " ");
 	text_puts(t, name);
 	text_puts(t, "\r\n");
 }

@@ -51,7 +51,8 @@ struct http_msg {
 	uint32_t method_at, method_len;
 	uint32_t head_len;             /* bytes of the whole head, from base */
 	uint16_t status;               /* responses */
-	uint8_t major, minor;          /* version */
+	uint8_t major, minor;          /* version of the head */
+	bool h2;                       /* it came by HTTP/2, and its head was translated */
 	enum http_method method;
 	bool keep_alive;               /* by framing and Connection the connection persists (RFC 9112 section 9.3) */
 	bool chunked;

@@ -73,6 +73,12 @@ def test_a_feed(conn, origin, method):
     assert "reader/1" in asked["User-Agent"] and asked.framing == "none"
 
 
+def test_via_names_the_protocol_received(conn, origin):
+    """RFC 9110 section 7.6.3."""
+    got, asked = through(conn, origin, FEED, "/feed", "Via: 1.0 before")
+    assert asked.all("Via") == ["1.0 before", "2 utfeed"] and got["Via"] == "1.1 utfeed"
+
+
 def test_many_on_one_connection(conn, origin):
     """Header lists by reference to former ones, and streams that are used up."""
     origin.serve(lambda request: message("200 OK", XML, f"X-Target: {request.target}", body=SMALL))
