@@ -1,63 +1,23 @@
-/* One connection of the admin listener; see admin_internal.h. A request is read whole, then answered whole. Each
- * connection has a place (places.h), and is closed when another one takes that place. */
+/* One connection of the admin listener, or a stream of one; see admin_conn.h. A request is read whole, then answered
+ * whole. Each connection has a place (places.h), and is closed when another one takes that place. */
+#include "proxy/admin/admin_conn.h"
+
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "conf/conf.h"
-#include "proxy/admin/admin_internal.h"
 #include "proxy/admin/check_job.h"
 #include "proxy/base/container_of.h"
-#include "proxy/base/text.h"
 #include "proxy/cache/purge.h"
 #include "proxy/http/http_parse.h"
 #include "proxy/net/conn.h"
+#include "proxy/net/h2.h"
 #include "proxy/object/response_head.h"
 #include "proxy/settings/fd_limit.h"
 #include "proxy/settings/settings.h"
 #include "proxy/settings/tls_set.h"
-
-enum {
-	ADMIN_IN_BYTES = 32 * 1024, /* the longest head, and what is read of a body at a time */
-	ADMIN_FIELDS_MAX = 100,
-	ADMIN_REQUEST_MS = 10000,
-	ADMIN_IDLE_MS = 60000,
-	ADMIN_WRITE_MS = 30000,
-	ADMIN_LINGER_MS = 1000
-};
-
-enum admin_state {
-	ADMIN_HEAD,
-	ADMIN_BODY, /* reading a request */
-	ADMIN_TURN, /* the request is whole; a turn of the loop answers only one, so that probes need not wait */
-	ADMIN_WAIT, /* for an answer that takes longer */
-	ADMIN_SEND,
-	ADMIN_LINGER /* the answer is out; what the client still sends is dropped */
-};
-
-struct admin_conn {
-	LIST_ENTRY(admin_conn) link;
-	struct admin *admin;
-	struct conn *conn;
-	struct place place;
-	struct timer timer;
-	struct task resume; /* goes on after an answer, or with one that took longer */
-	enum admin_state state;
-	struct http_parser *parser;
-	struct http_msg msg;
-	size_t in_len, parsed;
-	struct text body;
-	const struct admin_page *page;
-	struct admin_exchange x;
-	char *reply; /* the answer's body, as open_memstream() makes it */
-	size_t reply_len;
-	struct text out; /* the answer, head and body */
-	size_t sent;
-	bool keep; /* the connection outlives this answer */
-	struct admin_asker who;
-	char in[ADMIN_IN_BYTES];
-};
 
 static_assert(PLACES_WAIT + PLACES_PROBE + PLACES_WORK == FD_LIMIT_ADMIN, "descriptors are kept for all places");
 
@@ -67,15 +27,16 @@ static void admin_conn_pump(struct admin_conn *conn);
 #define TO(state) (1u << ADMIN_##state)
 #define ANSWERED (TO(WAIT) | TO(SEND) | TO(LINGER))
 static const unsigned admin_next[] = {
-	[ADMIN_HEAD] = TO(BODY) | TO(TURN) | ANSWERED,
+	[ADMIN_HEAD] = TO(BODY) | TO(TURN) | TO(STREAMS) | ANSWERED,
 	[ADMIN_BODY] = TO(TURN) | ANSWERED,
 	[ADMIN_TURN] = ANSWERED,
 	[ADMIN_WAIT] = TO(SEND),
 	[ADMIN_SEND] = TO(HEAD) | TO(LINGER),
+	[ADMIN_STREAMS] = TO(LINGER),
 	[ADMIN_LINGER] = 0,
 };
 
-static void admin_enter(struct admin_conn *conn, enum admin_state state)
+void admin_enter(struct admin_conn *conn, enum admin_state state)
 {
 	assert(admin_next[conn->state] >> state & 1);
 	conn->state = state;
@@ -96,16 +57,34 @@ static void admin_drop_exchange(struct admin_conn *conn)
 	text_free(&conn->body);
 }
 
+/* A connection of HTTP/2 gives way to nobody while utfeed answers a request on it. */
+static void admin_leave_place(struct admin_conn *conn)
+{
+	places_leave(&conn->admin->places, &conn->place);
+	if (conn->session && conn->place.kind != PLACE_WAIT)
+		conn->session->place.kept = --conn->session->answering > 0;
+}
+
+static void admin_take_place(struct admin_conn *conn, enum place_kind kind, bool kept)
+{
+	places_take(&conn->admin->places, &conn->place, kind, kept);
+	if (conn->session && kind != PLACE_WAIT) {
+		conn->session->answering++;
+		conn->session->place.kept = true;
+	}
+}
+
 void admin_conn_free(struct admin_conn *conn)
 {
 	struct admin *admin = conn->admin;
 
 	LIST_REMOVE(conn, link);
-	places_leave(&admin->places, &conn->place);
+	admin_leave_place(conn);
 	admin_drop_exchange(conn);
 	text_free(&conn->out);
 	loop_disarm(admin->loop, &conn->timer);
 	loop_forget_own(admin->loop, &conn->resume);
+	admin_end_streams(conn);
 	conn_close(&conn->conn);
 	http_parser_free(&conn->parser);
 	http_msg_free(&conn->msg);
@@ -117,14 +96,14 @@ static void admin_on_timeout(struct timer *timer)
 	admin_conn_free(container_of(timer, struct admin_conn, timer));
 }
 
-/* Closes another connection where that is needed to make room. False: all of them may stay. */
-static bool admin_make_room(struct admin *admin, enum place_kind kind)
+/* Closes another connection, but not that one, where room is needed. False: all of them may stay. */
+static bool admin_make_room(struct admin *admin, enum place_kind kind, const struct admin_conn *but)
 {
 	struct place *victim;
 
 	if (!places_are_full(&admin->places, kind))
 		return true;
-	if (!(victim = places_victim(&admin->places, kind)))
+	if (!(victim = places_victim(&admin->places, kind)) || (but && victim == &but->place))
 		return false;
 	admin_conn_free(container_of(victim, struct admin_conn, place));
 	return true;
@@ -135,10 +114,10 @@ static bool admin_move(struct admin_conn *conn, enum place_kind kind, bool kept)
 {
 	if (conn->place.kind == kind)
 		return true;
-	if (!admin_make_room(conn->admin, kind))
+	if (!admin_make_room(conn->admin, kind, NULL))
 		return false;
-	places_leave(&conn->admin->places, &conn->place);
-	places_take(&conn->admin->places, &conn->place, kind, kept);
+	admin_leave_place(conn);
+	admin_take_place(conn, kind, kept);
 	return true;
 }
 
@@ -267,7 +246,7 @@ static void admin_take_head(struct admin_conn *conn)
 	const struct admin_refusal *refusal;
 	char room[ADMIN_SENTENCE_MAX];
 
-	conn->keep = conn->msg.keep_alive;
+	conn->keep = conn->msg.keep_alive && !conn->stream;
 	if (!admin_is_allowed(conn->admin, conn_peer_address(conn->conn))) { /* any more, since a reload */
 		admin_refuse(conn, 403, ADMIN_TURNED_AWAY);
 		return;
@@ -310,6 +289,8 @@ static bool admin_parse(struct admin_conn *conn)
 	conn->parsed += used;
 	switch (r) {
 	case PARSE_HEAD:
+		if (conn->stream && h2_head_is_cut(conn->conn))
+			break;
 		admin_take_head(conn);
 		return true;
 	case PARSE_DONE:
@@ -323,7 +304,7 @@ static bool admin_parse(struct admin_conn *conn)
 	}
 	if (conn->state == ADMIN_BODY)
 		conn->in_len = conn->parsed = head_len;
-	if (conn->in_len == sizeof conn->in)
+	if (r == PARSE_HEAD || conn->in_len == sizeof conn->in)
 		admin_refuse(conn, 431, "The request's head is too long.");
 	return conn->state == ADMIN_SEND;
 }
@@ -350,11 +331,18 @@ static bool admin_read(struct admin_conn *conn)
 /* Drops what a client still sends whose answer is out, until it closes. */
 static bool admin_linger(struct admin_conn *conn)
 {
-	if (conn_discard(conn->conn))
+	if (!conn->stream && conn_discard(conn->conn))
 		conn_want(conn->conn, true, false);
 	else
 		admin_conn_free(conn);
 	return false;
+}
+
+void admin_begin_linger(struct admin_conn *conn)
+{
+	admin_enter(conn, ADMIN_LINGER);
+	conn_shutdown_write(conn->conn);
+	loop_arm(conn->admin->loop, &conn->timer, ADMIN_LINGER_MS);
 }
 
 /* The answer is out: what was pipelined behind the request becomes the next one. */
@@ -362,18 +350,16 @@ static void admin_finish(struct admin_conn *conn)
 {
 	text_free(&conn->out);
 	admin_drop_exchange(conn);
-	if (!conn->keep) {
-		admin_enter(conn, ADMIN_LINGER);
+	if (!conn->stream)
 		(void)admin_move(conn, PLACE_WAIT, false);
-		conn_shutdown_write(conn->conn);
-		loop_arm(conn->admin->loop, &conn->timer, ADMIN_LINGER_MS);
+	if (!conn->keep) {
+		admin_begin_linger(conn);
 		return;
 	}
 	conn->in_len -= conn->parsed;
 	memmove(conn->in, conn->in + conn->parsed, conn->in_len);
 	conn->parsed = 0;
 	admin_enter(conn, ADMIN_HEAD);
-	(void)admin_move(conn, PLACE_WAIT, false);
 	admin_begin_request(conn);
 }
 
@@ -416,6 +402,9 @@ static bool admin_step(struct admin_conn *conn)
 		return false;
 	case ADMIN_SEND:
 		return admin_write(conn);
+	case ADMIN_STREAMS:
+		h2_on_event(conn->h2);
+		return false;
 	case ADMIN_LINGER:
 		return admin_linger(conn);
 	}
@@ -435,7 +424,7 @@ static void admin_on_conn(void *arg, enum conn_event event)
 	/* Before the connection is open, a failed handshake is the only event. */
 	if (event == CONN_READABLE && !conn_is_open(conn->conn))
 		admin_conn_free(conn);
-	else
+	else if (event != CONN_CONNECTED || !admin_begins_http2(conn))
 		admin_conn_pump(conn);
 }
 
@@ -455,29 +444,55 @@ static void admin_greet(struct admin_conn *conn)
 	}
 }
 
-void admin_conn_new(struct admin *admin, int fd, const struct sockaddr *peer, socklen_t len)
+/* session: of a stream, its connection. NULL: there is no place for it, or no memory. */
+static struct admin_conn *admin_conn_make(struct admin *admin, const struct sockaddr *peer, struct admin_conn *session)
 {
 	struct ip address, *ip = ip_from_sockaddr(peer, &address) ? &address : NULL;
+	struct admin_conn *conn;
+
+	if (!admin_make_room(admin, PLACE_WAIT, session) || !(conn = calloc(1, sizeof *conn)))
+		return NULL;
+	conn->admin = admin;
+	conn->session = session;
+	conn->stream = session;
+	conn->timer.fire = admin_on_timeout;
+	conn->resume = (struct task){ .run = admin_on_resume, .is_slice = true };
+	conn->who.near = !ip || ip_is_loopback(ip);
+	conn->place.crowd = places_crowd(ip);
+	admin_take_place(conn, PLACE_WAIT, false);
+	LIST_INSERT_HEAD(&admin->conns, conn, link);
+	if (!http_msg_init(&conn->msg, ADMIN_FIELDS_MAX) && (conn->parser = http_parser_new(true, admin_on_body, conn)))
+		return conn;
+	admin_conn_free(conn);
+	return NULL;
+}
+
+void admin_conn_new(struct admin *admin, int fd, const struct sockaddr *peer, socklen_t len)
+{
 	struct admin_conn *conn;
 
 	if (!admin_is_allowed(admin, peer)) {
 		admin_turn_away(admin, fd);
 		return;
 	}
-	if (!admin_make_room(admin, PLACE_WAIT) || !(conn = calloc(1, sizeof *conn))) {
+	if (!(conn = admin_conn_make(admin, peer, NULL)))
 		close(fd);
-		return;
-	}
-	conn->admin = admin;
-	conn->timer.fire = admin_on_timeout;
-	conn->resume = (struct task){ .run = admin_on_resume, .is_slice = true };
-	conn->who.near = !ip || ip_is_loopback(ip);
-	conn->place.crowd = places_crowd(ip);
-	places_take(&admin->places, &conn->place, PLACE_WAIT, false);
-	LIST_INSERT_HEAD(&admin->conns, conn, link);
-	if (!(conn->conn = conn_new(admin->loop, fd, peer, len, admin_on_conn, conn)) ||
-	    http_msg_init(&conn->msg, ADMIN_FIELDS_MAX) || !(conn->parser = http_parser_new(true, admin_on_body, conn)))
+	else if (!(conn->conn = conn_new(admin->loop, fd, peer, len, admin_on_conn, conn)))
 		admin_conn_free(conn);
 	else
 		admin_greet(conn);
+}
+
+bool admin_conn_of_stream(struct admin_conn *session, struct conn *stream)
+{
+	struct admin_conn *conn = admin_conn_make(session->admin, conn_peer_address(session->conn), session);
+
+	if (!conn)
+		return false;
+	conn->conn = stream;
+	conn->who.secure = true;
+	conn_set_owner(stream, admin_on_conn, conn);
+	admin_begin_request(conn);
+	loop_defer(conn->admin->loop, &conn->resume);
+	return true;
 }

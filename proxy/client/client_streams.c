@@ -14,10 +14,6 @@
 /* RFC 9113 section 3.4 */
 #define PREFACE "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 
-static const struct h2_translation server_side = {
-	h2_request_body, h2_request_head, h2_trailer_lines, h2_response_fields, h2_trailer_fields
-};
-
 /* A stream begins with the bytes of its request: it is served at once. */
 static void client_on_stream(void *connection, struct conn *conn)
 {
@@ -66,7 +62,7 @@ static void client_speak_http2(struct client *c, struct slice early)
 		.shared = requester_is_trusted(&c->who, client_conf(c)) };
 	const struct h2_owner owner = { client_on_stream, client_on_streams_idle, client_on_streams_end, c };
 
-	c->h2 = h2_serve(c->conn, client_loop(c), &settings, &server_side, &owner);
+	c->h2 = h2_serve(c->conn, client_loop(c), &settings, &h2_server_side, &owner);
 	if (!c->h2) {
 		client_close(c, false);
 		return;

@@ -5,6 +5,10 @@
 
 #include "proxy/http/h2_syntax.h"
 
+const struct h2_translation h2_server_side = {
+	h2_request_body, h2_request_head, h2_trailer_lines, h2_response_fields, h2_trailer_fields
+};
+
 /* Lines that are being taken for fields. */
 struct h2_taken {
 	struct text *names;            /* never moves, since room was made for all */

@@ -17,6 +17,8 @@ enum h2_fault h2_trailer_lines(const struct h2_field *, size_t n, struct text *l
 int h2_response_fields(struct slice head, struct text *names, struct h2_field *, size_t max, struct h2_framing *);
 int h2_trailer_fields(struct slice lines, struct text *names, struct h2_field *, size_t max);
 
+extern const struct h2_translation h2_server_side;
+
 /* A client's side: the same for requests that utfeed writes and responses that it gets. scheme: "https" or "http". */
 int h2_request_fields(struct slice head, const char *scheme, struct text *names, struct h2_field *, size_t max,
     struct h2_framing *);

@@ -64,7 +64,7 @@ static struct tls_settings files_of_door(const struct conf *conf, enum tls_door 
 		.ca_file = "",
 		.cert = admin ? conf->admin_tls_cert : conf->tls_listen_cert,
 		.key = admin ? conf->admin_tls_key : conf->tls_listen_key,
-		.h2 = !admin,
+		.h2 = true,
 		.min = admin ? TLS_VERSION_DEFAULT : tls_set_version(conf->tls_listen_min) };
 }
 
