@@ -2,6 +2,7 @@
 # Every test, from the builds up: gcc (unit tests; of the tests end to end those that need the build that users have), clang with ASan+UBSan
 # (the unit tests again and every test end to end, made of the distribution), ThreadSanitizer, memory refused under ASan, random schedules,
 # conformance corpus, texts, harm, faults and field, a short run of the benchmarks, coverage.
+# Some of the tests end to end run once more, over HTTP/2.
 # Three lanes run at once: what waits, or takes one processor, leaves the other to them; what a lane has not begun, another that is done takes.
 # Logs: build/log; one line a step here, and behind one that failed what failed, each with the command that repeats it; the last line is the
 # total. Exit status 0 only if all passed. A signal ends the lanes and all that they run; a lane that anything else ends is a failure.
@@ -84,6 +85,14 @@ of_users() {
 	end_to_end gcc PYTEST_ARGUMENTS="$(printf '%s\n' $files | sort -u | tr '\n' ' ')"
 }
 
+# Tests of what becomes of a request and its response run once more, over HTTP/2. tests/README tells how all of them do
+over_http2() {
+	python=$(sed -n 's/^PYTHON = //p' "$source/build/gcc/Makefile")
+	"$python" -c 'import hpack' 2>/dev/null || { echo "1 skipped: no python3-hpack"; return 0; }
+	UTFEED_TEST_HTTP2=1 end_to_end gcc \
+		PYTEST_ARGUMENTS="test_access_log.py test_basic.py test_broken.py test_cache.py test_charset.py test_client_auth.py test_counters.py test_faults.py test_good_client.py test_gzip.py test_gzip_form.py test_gzip_passes.py test_headers.py test_memory.py test_pool.py test_purge.py test_ranges.py test_redirects.py test_refused.py test_relay.py test_reload.py test_security.py test_transport.py test_trust_cache.py test_trust_http.py"
+}
+
 # What two workers share (cache, stores, objects in the making, certificates) under ThreadSanitizer: of the unit tests those that have threads
 threads() {
 	tests=$(cd "$source" && grep -lE 'pthread_create|store_lmdb|store_redis|leaves_|access_sink' tests/unit/*/test_*.c | sed 's/\.c$//')
@@ -112,7 +121,7 @@ refusals() {
 }
 
 case ${1:-} in
-sanitized | compiled | units | distribution | cleaned | end_to_end | of_users | threads | schedules | refusals) "$@"; exit ;;
+sanitized | compiled | units | distribution | cleaned | end_to_end | of_users | over_http2 | threads | schedules | refusals) "$@"; exit ;;
 esac
 
 rm -rf "$logs"
@@ -229,6 +238,7 @@ rest() {
 		step sanitizers sh "$0" units sanitizers
 		last_of_sanitizers
 	fi
+	! done_with gcc || [ ! -x build/gcc/utfeed ] || taken http2-e2e || step http2-e2e sh "$0" over_http2
 	shared_data harm sh tests/harm.sh
 	[ ! -f build/gcc/Makefile ] || taken coverage || step coverage env COVERAGE=unit make -C build/gcc -s coverage
 	shared_data faults3 sh tests/kit.sh faults3

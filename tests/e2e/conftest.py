@@ -14,9 +14,9 @@ import schema
 from certs import Authority, client_context
 from clock import Clock
 from parents import Parent
-from peers import Canary, Origin, TlsOrigin
+from peers import Canary, Client, Origin, TlsOrigin
 from preload import build
-from proxy import BINARY, SANITIZER, Utfeed
+from proxy import BINARY, HTTP2, SANITIZER, Utfeed
 from stores import Redis
 
 SHARED = os.path.abspath(os.environ.get("UTFEED_SHARED") or
@@ -25,7 +25,7 @@ SHARED = os.path.abspath(os.environ.get("UTFEED_SHARED") or
 EXTRA = os.environ.get("UTFEED_SERVE_ARGS", "").split()     # the whole suite under other options: --workers 4
 
 SEED = os.environ.get("UTFEED_TEST_SEED")       # of the order of the files, and of the tests in each; without it as they are written
-SAID_AGAIN = ("UTFEED_TEST_SEED", "UTFEED_SERVE_ARGS", "UTFEED_NORMALISE", "UTFEED_SLOW", "UTFEED_NODE_MODULES",
+SAID_AGAIN = ("UTFEED_TEST_SEED", "UTFEED_TEST_HTTP2", "UTFEED_SERVE_ARGS", "UTFEED_NORMALISE", "UTFEED_SLOW", "UTFEED_NODE_MODULES",
               "ASAN_OPTIONS", "TSAN_OPTIONS", "UBSAN_OPTIONS")
 
 
@@ -42,15 +42,42 @@ def keep_freed_memory():
 def pytest_configure(config):
     keep_freed_memory()
     config.addinivalue_line("markers", "slow: minutes long; runs with UTFEED_SLOW=1")
+    config.addinivalue_line("markers", "http1(why): about HTTP/1 itself; does not run with UTFEED_TEST_HTTP2=1")
     if not os.access(BINARY, os.X_OK):
         raise pytest.UsageError(f"no utfeed at {BINARY}: set UTFEED")
 
 
-def pytest_collection_modifyitems(items):
+# Files of which no test runs with UTFEED_TEST_HTTP2=1
+HTTP1_FILES = {**dict.fromkeys(("test_admin_paging.py", "test_admin_places.py", "test_top.py"), "the admin listener's own clients"),
+               **dict.fromkeys(("test_intercept.py", "test_intercept_readers.py"), "clients inside of tunnels that utfeed opens"),
+               **dict.fromkeys(("test_corpus.py", "test_curl.py", "test_stages.py"), "clients of its own"),
+               "test_unix_sockets.py": "clients of Unix sockets",
+               "test_large_hits.py": "bodies that go by reference, which HTTP/2 has in frames of its own",
+               "test_pipelining.py": "requests behind each other on one connection",
+               "test_segments.py": "the segments that a response takes",
+               "test_trust_desync.py": "where a message ends"}
+
+
+def leave_out_http1(config, items):
+    """What asks nothing, or asks by HTTP/2 anyway, goes; what is about HTTP/1 itself is skipped, with the reason."""
+    def asks(item):
+        return not item.path.name.startswith("test_http2") and {"start", "start_once", "proxy", "old_proxy"} & set(item.fixturenames)
+    config.hook.pytest_deselected(items=[item for item in items if not asks(item)])
+    items[:] = [item for item in items if asks(item)]
+    for item in items:
+        mark = item.get_closest_marker("http1")
+        why = mark.args[0] if mark else HTTP1_FILES.get(item.path.name)
+        if why:
+            item.add_marker(pytest.mark.skip(reason="HTTP/1 itself: " + why))
+
+
+def pytest_collection_modifyitems(config, items):
     if os.environ.get("UTFEED_SLOW") != "1":
         for item in items:
             if item.get_closest_marker("slow"):
                 item.add_marker(pytest.mark.skip(reason="set UTFEED_SLOW=1"))
+    if HTTP2:
+        leave_out_http1(config, items)
     if SEED:
         chance = random.Random(SEED)
         places = {path: chance.random() for path in sorted({item.path for item in items})}
@@ -128,7 +155,8 @@ def origin(request):
     yield origin
     origin.renew()
     for _ in range(2):      # then utfeed has seen that the connections are over, and that what it asks again is refused
-        assert request.getfixturevalue("old_proxy").get("/", method="BREW/").status == 400
+        with contextlib.closing(Client(request.getfixturevalue("old_proxy").port)) as client:
+            assert client.get("/", method="BREW/").status == 400
     origin.listener.listen(256)
 
 

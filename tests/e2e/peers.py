@@ -64,6 +64,13 @@ class Peer:
         if sock.family != socket.AF_UNIX:
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
+    def fileno(self):
+        return self.sock.fileno()
+
+    def heard(self, seconds=0.05):
+        """Whether bytes, or the end, come from the other side within so many seconds."""
+        return bool(self.stream.held) or heard_from(self.sock, seconds)
+
     def send(self, data):
         self.sock.sendall(data)
 
@@ -231,8 +238,11 @@ class Origin:
 
     def asked_before_answer(self, client):
         """Waits for whichever comes first: a request to this origin (True), or bytes or the end for client (False)."""
-        asked, answered = self.wait(TIMEOUT, client.sock)
-        assert asked or answered, "neither asked nor answered"
+        asked = answered = False
+        while not asked and not answered:
+            asked, came = self.wait(TIMEOUT, client)
+            assert asked or came, "neither asked nor answered"
+            answered = came and client.heard(0)
         return asked
 
     def serve(self, respond):
@@ -365,6 +375,13 @@ class Client(Peer, Asked):
         self.method, self.version = method, version
         lines = [f"{method} {target} {version}"] + ([f"Host: {host}"] if host is not None else []) + list(fields)
         self.send("".join(line + "\r\n" for line in lines + [""]).encode("latin-1"))
+        return self
+
+    def arrives(self, count=0):
+        """Waits for the head of the response and count bytes behind it."""
+        held = self.stream.held
+        while (end := held.find(b"\r\n\r\n")) < 0 or len(held) < end + 4 + count:
+            self.stream.need()
         return self
 
     def response(self, sink=None, method=None):

@@ -9,6 +9,12 @@ import time
 from peers import Client
 from wire import TIMEOUT
 
+HTTP2 = os.environ.get("UTFEED_TEST_HTTP2") == "1"      # what clients ask goes over HTTP/2 (http2_client.py)
+RECEIVED_BY, LOGGED_AS = ("2", "2.0") if HTTP2 else ("1.1", "1.1")     # a client's request, as Via and the access log name it
+STREAMED = "frames" if HTTP2 else "chunked"             # how a body is framed whose length is not known
+if HTTP2:
+    from http2_client import Http2Client as Client
+
 BINARY = os.path.abspath(os.environ.get("UTFEED", "./utfeed"))
 EXPECTING = os.path.abspath(os.environ.get("UTFEED_NORMALISE") or BINARY)    # another build, whose command starts sooner
 READY = re.compile(r"utfeed \S+ ready on 127\.0\.0\.1:(\d+)")
@@ -65,7 +71,7 @@ class Utfeed:
     leaves its address to args."""
 
     def __init__(self, *args, env=None, guarded=False, under=(), fds=(), listen=("--listen", "127.0.0.1:0")):
-        args = args if guarded else (*OPEN, *args)
+        args = ("--h2c", "on") * HTTP2 + (args if guarded else (*OPEN, *args))
         around = {name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy") and not name.startswith("UTFEED")}
         self.process = subprocess.Popen([*under, BINARY, "serve", *listen, *args], stdin=subprocess.DEVNULL,
                                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**around, **(env or {})}, pass_fds=fds)

@@ -14,7 +14,7 @@ import schema
 from feeds import SMALL
 from pages import FRESH, Site, page
 from peers import Background
-from proxy import BINARY
+from proxy import BINARY, LOGGED_AS
 from wire import TIMEOUT, message
 
 FEED = message("200 OK", "Content-Type: text/xml; charset=koi8-r", body=SMALL)
@@ -56,7 +56,7 @@ def test_a_fetch(logging, origin):
     proxy.process.send_signal(signal.SIGUSR2)       # nothing to open anew: nothing happens
     got, asked = proxy.through(origin, FEED, "/feed", "User-Agent: reader/1 \"x\" \xe9")
     line = last(proxy, 1)
-    assert (line["method"], line["url"], line["status"], line["way"], line["http"]) == ("GET", "/feed", 200, "route", "1.1")
+    assert (line["method"], line["url"], line["status"], line["way"], line["http"]) == ("GET", "/feed", 200, "route", LOGGED_AS)
     assert line["client"] == "127.0.0.1" and line["client_port"] and line["route"] == "/"
     assert line["user_agent"] == 'reader/1 "x" \ufffd'
     assert line["body_bytes"] == len(got.body) < line["bytes_out"] and line["bytes_in"] > 40
@@ -172,7 +172,7 @@ SECRETS = ["/feed?token=SECRET", "/feed?a=1&api_key=SECRET&b", "/?url=http%3A%2F
 def test_secrets_are_not_logged(start, origin, form, dead_port):
     proxy = start(None, "--log-format", form, "--route", f"//routed.test/=http://127.0.0.1:{dead_port}", "--log-level", "debug")
     for target in SECRETS:
-        proxy.get(target, "Host: routed.test", f"Referer: http://h{SECRETS[0]}")
+        proxy.get(target, f"Referer: http://h{SECRETS[0]}", host="routed.test")
     lines = proxy.access_lines(len(SECRETS))
     proxy.stop()
     assert b"SECRET" not in b"".join(proxy.out.lines) and "SECRET" not in proxy.err.text()

@@ -5,7 +5,7 @@ import subprocess
 import pytest
 
 from feeds import SMALL, SMALL_OUT, UTF_8_TYPE
-from proxy import BINARY
+from proxy import BINARY, RECEIVED_BY
 from wire import PATIENCE, message
 
 FEED = message("200 OK", "Content-Type: application/xml", body=SMALL)
@@ -26,7 +26,7 @@ def test_request_upstream_is_its_own(proxy, origin):
     assert asked["Host"] == f"127.0.0.1:{origin.port}"
     assert re.fullmatch(r"utfeed/\S+ \(reader/1\)", asked["User-Agent"])
     assert asked["Accept"] == "*/*" and "Cookie" not in asked
-    assert asked["Via"] == "1.1 utfeed"
+    assert asked["Via"] == f"{RECEIVED_BY} utfeed"
     assert "gzip" in asked.tokens("Accept-Encoding")
     assert asked.framing == "none" and "Content-Length" not in asked
 

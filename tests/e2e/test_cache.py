@@ -892,8 +892,7 @@ def test_late_for_a_body_too_large_to_keep(start, origin):
     first = proxy.client().ask("/f")
     upstream = origin.receive()
     upstream.send(head + chunked(b"x" * 60_000, end=b""))
-    while len(first.stream.held) < 60_000:
-        assert first.stream.fill()
+    first.arrives(60_000)
     second = proxy.client().ask("/f")
     again = origin.receive()
     third = crowd(proxy, 1)[0]

@@ -499,6 +499,7 @@ def test_inside_an_opened_connect(opening, tls_origin, good, users):
     assert b" user=alice" in b"".join(proxy.access_lines(4))
 
 
+@pytest.mark.http1("a CONNECT that utfeed looks into, for which it requires HTTP/1.1")
 def test_a_tunnel_of_what_is_not_opened_ends_too(opening, origin, users):
     """intercept-else = tunnel: the connection of a removed user is a tunnel like others."""
     proxy = opening("--intercept-else", "tunnel", "--connect-allow", "localhost:*")

@@ -8,6 +8,7 @@ import pytest
 from feeds import big
 from pages import FRESH, Site, page, was_hit
 from peers import Background
+from proxy import STREAMED
 from test_gzip import ITEMS, WANTS
 from wire import message
 
@@ -92,7 +93,7 @@ def test_a_304_keeps_it(proxy, site):
         else feed("Cache-Control: no-cache", TAG)
     first = proxy.get("/f", WANTS)
     text, later = unpacked(first), [proxy.get("/f", WANTS) for _ in range(4)]
-    assert first.framing == "chunked" and [unpacked(got) for got in later] == [text] * 4 and site.count() == 5
+    assert first.framing == STREAMED and [unpacked(got) for got in later] == [text] * 4 and site.count() == 5
     assert [got.framing for got in later] == ["length"] * 4 and proxy.counters()["gzip_forms"] == 1
 
 
@@ -113,7 +114,7 @@ def test_it_goes_with_its_body(proxy, site, what):
     site["/f"] = feed(FRESH, 'ETag: "2"', body=ITEMS.replace(b"<title>x<", b"<title>other<"))
     new = [proxy.get("/f", WANTS) for _ in range(3)]
     assert {unpacked(got) for got in new} == {proxy.get("/f").body} and old not in (unpacked(got) for got in new)
-    assert [got.framing for got in new] == ["chunked", "length", "length"] and proxy.counters()["gzip_forms"] == 2
+    assert [got.framing for got in new] == [STREAMED, "length", "length"] and proxy.counters()["gzip_forms"] == 2
 
 
 def test_a_soft_purge_keeps_it(proxy, site):
@@ -144,7 +145,7 @@ def test_what_there_is_no_room_for(start, origin, site, budget, kept):
     proxy.get("/f")
     got = [proxy.get("/f", WANTS) for _ in range(4)]
     assert {unpacked(each) for each in got} == {RANDOM} and all(was_hit(each) for each in got) and proxy.counters()["gzip_forms"] == 1
-    assert [each.framing for each in got][1:] == ["length" if kept else "chunked"] * 3
+    assert [each.framing for each in got][1:] == ["length" if kept else STREAMED] * 3
 
 
 def test_of_what_comes_from_a_store(start, origin, site, tmp_path):
@@ -215,7 +216,7 @@ def test_a_change_in_the_middle(start, origin, site, tmp_path, workers, change):
                                   else feed(FRESH, TAG, body=data))
     proxy.get("/f")
     crowd = [proxy.client(receive_buffer=4096).ask("/f", WANTS) for _ in range(8)]
-    crowd[0].stream.need()
+    crowd[0].arrives()
     if change in ("purge", "replace"):
         site["/f"] = feed(FRESH, 'ETag: "2"', body=data2)
     if change == "reload":

@@ -7,6 +7,7 @@ from email.utils import parsedate_to_datetime
 import pytest
 
 from feeds import SMALL, SMALL_OUT, UTF_8_TYPE, big, rss
+from proxy import RECEIVED_BY
 from wire import chunked, message
 
 MD5 = b64encode(hashlib.md5(SMALL).digest()).decode()
@@ -111,7 +112,7 @@ def test_via_is_added_to_requests(proxy, origin):
 
 def test_via_has_the_name_given(start, origin):
     got, asked = start(origin, "--via", "sidecar").through(origin, reply(XML))
-    assert got["Via"] == asked["Via"] == "1.1 sidecar"
+    assert (got["Via"], asked["Via"]) == ("1.1 sidecar", f"{RECEIVED_BY} sidecar")
 
 
 def test_date_is_kept_or_added(proxy, origin):

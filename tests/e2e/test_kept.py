@@ -630,7 +630,7 @@ def test_who_has_nothing_kept_waits(start, origin, good, options):
     proxy.through(origin, feed(*good), "/f")
     client = proxy.client().ask("/f")
     upstream = origin.receive()
-    assert not origin.wait(0.4, client.sock)[1]
+    assert not client.heard(0.4)
     upstream.answer(feed(FRESH, body=NEW))
     assert client.response().body == NEW
 
@@ -666,7 +666,7 @@ def test_one_connection_waits_for_one_request_after_another(start, origin):
     is_kept(client.response())
     client.ask("/new")
     second = origin.receive()
-    assert not origin.wait(0.3, client.sock)[1]
+    assert not client.heard(0.3)
     second.answer(feed(FRESH, body=NEW))
     assert client.response().body == NEW
     upstream.answer(feed(FRESH))

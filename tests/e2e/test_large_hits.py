@@ -175,7 +175,7 @@ def test_what_left_the_store_arrives(start, origin, site, library, tmp_path, cha
     proxy.says(BY_REFERENCE)
     slow = [proxy.client(receive_buffer=4096).ask("/f", *fields) for _ in range(8)]
     for client in slow:
-        client.stream.need()
+        client.arrives()
     site["/f"] = page(FRESH, 'ETag: "2"', body=new, kind=KIND)
     now = change(proxy, site, old, new)
     assert proxy.get("/f").body == now
@@ -192,7 +192,7 @@ def test_several_slow_readers(proxy, site):
     often(proxy)
     slow = [proxy.client(receive_buffer=4096 * (1 + i)).ask("/f") for i in range(8)]
     for client in slow:
-        client.stream.need()
+        client.arrives()
     assert proxy.get("/f").body == body
     assert all(client.response().body == body for client in slow)
 
@@ -204,8 +204,7 @@ def test_a_client_that_leaves_amid_a_large_body(proxy, site):
     often(proxy)
     for _ in range(5):
         gone = proxy.client(receive_buffer=4096).ask("/f")
-        gone.stream.need()
-        gone.reset()
+        gone.arrives().reset()
     assert proxy.get("/f").body == body
 
 

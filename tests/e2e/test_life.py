@@ -206,6 +206,7 @@ def test_names_tell_tls_from_plain(start, origin, opened, good, authority):
     client.close()
 
 
+@pytest.mark.http1("a malformed request is none over HTTP/2, and not measured")
 def test_the_admin_listener_may_be_given_its_socket(start, origin, opened):
     """Without admin-listen in the configuration."""
     given = opened()

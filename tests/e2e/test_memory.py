@@ -237,6 +237,7 @@ def test_connections_that_cannot_be_watched(start, origin, refusal):
     assert proxy.get("/plain").status == 200
 
 
+@pytest.mark.http1("a stream of HTTP/2 is allocated")
 @pytest.mark.parametrize("target", ["/stored", "/stored?" + "q" * 300, "/varied"], ids=["short", "long", "varied"])
 def test_a_hit_allocates_nothing(start, origin, refusal, target):
     origin.serve(respond)

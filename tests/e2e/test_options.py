@@ -177,6 +177,7 @@ def test_fetch_timeout_within_the_body(start, origin):
     dribbling.join()
 
 
+@pytest.mark.http1("a client's socket holds more than a window of HTTP/2")
 def test_transit_bytes(start, origin):
     """What an origin can send ahead of a client that takes nothing grows with it, and no further than it and the sockets hold."""
     def taken(transit_bytes, least=0):

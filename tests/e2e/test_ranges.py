@@ -75,7 +75,7 @@ def test_seeking_while_the_whole_is_on_its_way(start, origin, site):
     proxy, url = start(), f"{origin.url}/f"
     site["/f"] = file(LARGE, FRESH)
     slow = proxy.client(receive_buffer=4096).ask(url)
-    slow.stream.need()
+    slow.arrives()
     assert is_part(proxy.get(url, "Range: bytes=20000000-20000009"), LARGE, 20_000_000, 20_000_009)
     assert slow.response().body == LARGE
 

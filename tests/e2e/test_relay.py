@@ -4,7 +4,8 @@ import re
 import pytest
 
 from feeds import SMALL, big
-from peers import Background, heard_from
+from peers import Background
+from proxy import RECEIVED_BY
 from wire import Cut, chunked, message
 
 OK = message("200 OK", "Content-Type: text/plain", body=b"done\n")
@@ -75,7 +76,7 @@ def test_fields_of_a_relayed_request(proxy, origin):
                       "Expect: 100-continue", body=b"abc")
     assert (asked["Content-Type"], asked["Content-Encoding"], asked["X-Own"]) == ("text/xml", "gzip", "1")
     assert not asked.names() & {"cookie", "authorization", "connection", "x-hop", "keep-alive", "proxy-authorization", "expect"}
-    assert asked["Via"] == "1.1 utfeed"
+    assert asked["Via"] == f"{RECEIVED_BY} utfeed"
 
 
 PAST = "Sat, 01 Jan 2000 00:00:00 GMT"
@@ -391,7 +392,7 @@ def test_first_byte_timeout_counts_from_the_request_sent(start, origin):
     upstream = origin.receive_head()
     for _ in range(60):
         client.send(b"x")
-        assert not heard_from(client.sock, 0.02), "the upload was cut"
+        assert not client.heard(0.02), "the upload was cut"
         client.drained()
     assert upstream.body() == b"x" * 60
     upstream.answer(OK)
@@ -421,7 +422,7 @@ def test_a_stalled_upload_ends_while_the_answer_comes(start, origin):
     client.send(b"abc")
     upstream = origin.receive_head()
     upstream.send(message("200 OK", "Content-Type: text/plain", "Content-Length: 60") + b"abc")
-    client.stream.need()
+    client.arrives()
     with pytest.raises(Cut):
         upstream.body()
 

@@ -138,8 +138,7 @@ def test_trust_02_who_comes_late_needs_what_is_still_fresh(start, origin, worker
     first = asking(proxy, ("/f",))[0]
     upstream = origin.receive()
     upstream.send(whole[:-100])
-    while len(first.stream.held) < 2000:
-        assert first.stream.fill()
+    first.arrives(2000)
     late = asking(proxy, ("/f",))[0]
     assert origin.asked_before_answer(late)
     upstream.send(whole[-100:])
@@ -380,9 +379,7 @@ def test_trust_08_long_bodies_that_nobody_reads_are_let_go(start, origin):
     client = proxy.client().ask("/f")
     upstream = origin.receive()
     upstream.send(message("200 OK", FRESH, "Content-Type: image/png", "Content-Length: 5000000", length=False) + b"x" * 100_000)
-    while len(client.stream.held) < 50_000:
-        assert client.stream.fill()
-    client.reset()
+    client.arrives(50_000).reset()
     assert upstream.gone(b"x" * 1000)
     assert proxy.counters()["fetches_abandoned"] == 1
 
@@ -395,9 +392,7 @@ def test_trust_08_so_many_go_on_at_once(start, origin):
     for upstream in upstreams:
         upstream.send(message("200 OK", FRESH, "Content-Type: image/png", "Content-Length: 10", length=False) + b"x")
     for client in clients:
-        while b"\r\n\r\nx" not in client.stream.held:
-            assert client.stream.fill()
-        client.reset()
+        client.arrives(1).reset()
     assert proxy.counted("fetches_abandoned", 36) == 36
     for upstream in upstreams:
         with contextlib.suppress(OSError):
@@ -415,9 +410,8 @@ def test_trust_08_bodies_in_the_making_count(start, origin, step):
     for at in range(0, len(whole), step):
         for upstream in upstreams:
             upstream.send(whole[at:at + step])
-        for client in clients:
-            while at + step < len(whole) and len(client.stream.held) < at + step * .9:
-                assert client.stream.fill()
+        for client in clients if at + step < len(whole) else ():
+            client.arrives(int(at + step * .9))
     assert [len(client.response().body) for client in clients] == [200_000] * 12
     stored = [proxy.get(f"/{i}", "Cache-Control: only-if-cached").status for i in range(12)].count(200)
     assert 0 < stored < 5
@@ -442,8 +436,7 @@ def test_what_finds_no_room_is_not_answered_by_what_is_older(start, origin, stor
         for _ in others:
             origin.receive().send(page(FRESH, body=b"x" * 200_000, kind="image/png")[:100_000])
         for each in others:
-            while len(each.stream.held) < 90_000:
-                assert each.stream.fill()
+            each.arrives(90_000)
     new = b"n" * (150_000 if room.startswith("none left") else 720_000)
     assert turn(one, new, "Cache-Control: no-cache") == new
     assert turn(other, b"newer") == one.get("/f", "X-User: a").body == b"newer"

@@ -64,6 +64,7 @@ def test_trust_21_connections_that_wait_in_the_kernel_are_answered(start, origin
     assert proxy.wait() == 0
 
 
+@pytest.mark.http1("a stream beyond max-connections does not wait: it is refused, and may be begun again")
 def test_trust_21_so_are_they_beyond_max_connections(start, origin):
     """A listener ends when its queue is empty, not before."""
     origin.serve(lambda request: FEED)
@@ -95,7 +96,7 @@ def test_trust_21_a_response_under_way_is_told_with_the_next_one(start, origin):
     upstream = origin.receive()
     plain = page(body=b"x" * 100_000)
     upstream.send(plain[:-1000])
-    client.stream.need()
+    client.arrives()
     proxy.sigterm()
     proxy.says(DRAINING)
     client.ask("/next")
@@ -134,8 +135,8 @@ def test_trust_21_a_worker_without_clients_ends_what_others_read(start, origin):
         first, second = proxy.client().ask("/feed"), proxy.client()
         upstream = origin.receive()
         upstream.send(reply[:-10])
-        first.stream.need()
-        second.ask("/feed").stream.need()
+        first.arrives()
+        second.ask("/feed").arrives()
         first.reset()
         proxy.sigterm()
         proxy.says(DRAINING)
@@ -232,6 +233,7 @@ def until(condition):
         assert time.monotonic() < end
 
 
+@pytest.mark.http1("a connection and its stream take two places")
 def test_trust_19_one_address_has_so_many_connections(start, origin):
     """The next one hears why; once one is gone there is room again. Another address has its own."""
     origin.serve(lambda request: FEED)

@@ -375,6 +375,7 @@ def test_trust_17_who_purges_may_leave(start, origin, versions, fake, workers):
     assert purge(proxy).status == 200
 
 
+@pytest.mark.http1("requests behind each other: streams have no order")
 @WORKERS
 def test_trust_17_pipelined_behind_a_purge(start, origin, versions, store, workers):
     """Answers come in order, and the one behind it finds nothing of what it took away."""

@@ -52,6 +52,9 @@ class Message:
     def __contains__(self, name):
         return bool(self.all(name))
 
+    def trailer(self, name):
+        return next((value for key, value in self.trailers if key.lower() == name.lower()), None)
+
     def tokens(self, name):
         return [word.strip().lower() for value in self.all(name) for word in value.split(",") if word.strip()]
 
