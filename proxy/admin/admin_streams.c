@@ -41,8 +41,10 @@ static void admin_on_streams_end(void *arg, bool lost)
 bool admin_begins_http2(struct admin_conn *conn)
 {
 	static const struct h2_settings settings = { .max_head = ADMIN_IN_BYTES - 1, .max_fields = ADMIN_FIELDS_MAX,
+		.window = H2_REQUEST_WINDOW,
 		.head_timeout_ms = ADMIN_REQUEST_MS, .write_timeout_ms = ADMIN_WRITE_MS, .secure = true };
-	const struct h2_owner owner = { admin_on_stream, admin_on_streams_idle, admin_on_streams_end, conn };
+	const struct h2_owner owner = { .opened = admin_on_stream, .idle = admin_on_streams_idle,
+		.ended = admin_on_streams_end, .arg = conn };
 
 	if (conn_protocol(conn->conn) != CONN_HTTP_2)
 		return false;

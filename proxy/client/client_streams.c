@@ -55,12 +55,13 @@ static void client_on_streams_end(void *connection, bool lost)
 static void client_speak_http2(struct client *c, struct slice early)
 {
 	const struct h2_settings settings = { .max_head = client_conf(c)->max_header_bytes,
-		.max_fields = (size_t)client_conf(c)->max_header_fields,
+		.max_fields = (size_t)client_conf(c)->max_header_fields, .window = H2_REQUEST_WINDOW,
 		.head_timeout_ms = client_conf(c)->request_timeout_ms,
 		.write_timeout_ms = client_conf(c)->write_timeout_ms,
 		.secure = c->channel != CHANNEL_PLAIN,
 		.shared = requester_is_trusted(&c->who, client_conf(c)) };
-	const struct h2_owner owner = { client_on_stream, client_on_streams_idle, client_on_streams_end, c };
+	const struct h2_owner owner = { .opened = client_on_stream, .idle = client_on_streams_idle,
+		.ended = client_on_streams_end, .arg = c };
 
 	c->h2 = h2_serve(c->conn, client_loop(c), &settings, &h2_server_side, &owner);
 	if (!c->h2) {

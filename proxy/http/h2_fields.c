@@ -6,7 +6,8 @@
 #include "proxy/http/h2_syntax.h"
 
 const struct h2_translation h2_server_side = {
-	h2_request_body, h2_request_head, h2_trailer_lines, h2_response_fields, h2_trailer_fields
+	.request_body = h2_request_body, .request_head = h2_request_head, .response_fields = h2_response_fields,
+	.trailer_lines = h2_trailer_lines, .trailer_fields = h2_trailer_fields
 };
 
 /* Lines that are being taken for fields. */

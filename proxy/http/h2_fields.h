@@ -22,6 +22,6 @@ extern const struct h2_translation h2_server_side;
 /* A client's side: the same for requests that utfeed writes and responses that it gets. scheme: "https" or "http". */
 int h2_request_fields(struct slice head, const char *scheme, struct text *names, struct h2_field *, size_t max,
     struct h2_framing *);
-enum h2_fault h2_response_head(const struct h2_field *, size_t n, bool ends, struct text *head);
+enum h2_fault h2_response_head(const struct h2_field *, size_t n, bool ends, struct text *head, struct h2_framing *);
 
 #endif

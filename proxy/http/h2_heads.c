@@ -222,7 +222,8 @@ enum h2_fault h2_trailer_lines(const struct h2_field *fields, size_t n, struct t
 
 /* A response that ends with its head and names no length gets none: the length 0 would be wrong for a HEAD. Nothing
  * follows it, and that is its end (RFC 9112 section 6.3, rule 8). */
-enum h2_fault h2_response_head(const struct h2_field *fields, size_t n, bool ends, struct text *head)
+enum h2_fault h2_response_head(const struct h2_field *fields, size_t n, bool ends, struct text *head,
+    struct h2_framing *framing)
 {
 	struct h2_list list = h2_list_of(fields, n, head);
 	bool valid;
@@ -235,7 +236,9 @@ enum h2_fault h2_response_head(const struct h2_field *fields, size_t n, bool end
 	text_add(head, list.pseudo[H2_STATUS].at, list.pseudo[H2_STATUS].len);
 	text_puts(head, " \r\n");
 	valid = h2_add_lines(&list);
-	h2_add_framing(&list, !ends && status >= 200 && status != 204 && status != 304);
+	*framing = (struct h2_framing){ .status = status, .content_length = list.content_length,
+		.chunked = list.content_length < 0 && !ends && status >= 200 && status != 204 && status != 304 };
+	h2_add_framing(&list, framing->chunked);
 	return h2_list_end(&list, valid);
 }
 

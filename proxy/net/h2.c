@@ -11,6 +11,7 @@ enum {
 	H2_READS = 4,                  /* of one turn */
 	H2_TABLE_BYTES = 4096,         /* of HPACK, as is the default (RFC 9113 section 6.5.2) */
 	H2_CONNECTION_WINDOW = 1 << 20,
+	H2_ASK_CONNECTION_WINDOW = 1 << 23,
 	H2_LAST_MS = 500               /* for the peer to see the first GOAWAY */
 };
 
@@ -80,7 +81,7 @@ static void h2_end_streams(struct h2 *h2)
 	struct h2_stream *stream;
 
 	while ((stream = TAILQ_FIRST(&h2->streams)))
-		h2_stream_end(stream, true);
+		h2_stream_end(stream, !h2->asks || h2_ask_has_failed(stream, NGHTTP2_NO_ERROR));
 }
 
 /* The owner may free the session. */
@@ -97,12 +98,19 @@ static bool h2_is_over(const struct h2 *h2)
 {
 	return !h2->out.len && (h2->ending ||
 	    (!nghttp2_session_want_read(h2->ng) && !nghttp2_session_want_write(h2->ng)) ||
-	    (h2->left && TAILQ_EMPTY(&h2->streams)));
+	    ((h2->left || h2->doubted) && TAILQ_EMPTY(&h2->streams)));
+}
+
+/* A client that does not read is not read either: what it asks for is output. An origin that does not read may wait for
+ * its own output to be read. The windows bound that, since it does not see them grow. */
+static bool h2_may_read(const struct h2 *h2)
+{
+	return !h2->ending && (h2->asks || h2->out.len < H2_OUT_BYTES);
 }
 
 static void h2_listen(struct h2 *h2)
 {
-	conn_want(h2->conn, !h2->ending && h2->out.len < H2_OUT_BYTES, h2->out.len > 0);
+	conn_want(h2->conn, h2_may_read(h2), h2->out.len > 0);
 }
 
 /* Does what can be done now: frames go out, those who wait for room hear of it. */
@@ -132,6 +140,8 @@ static void h2_go_on(struct h2 *h2)
 		return;
 	}
 	h2_listen(h2);
+	if (h2->asks)
+		h2_ask_tell(h2);
 	if (h2->used && !h2->open && !h2->out.len && TAILQ_EMPTY(&h2->streams)) {
 		h2->used = false;
 		h2->owner.idle(h2->owner.arg);
@@ -151,7 +161,7 @@ static void h2_on_task(struct task *task)
 
 void h2_arm(struct h2 *h2)
 {
-	uint64_t due = h2_first_late(h2), now = loop_now_ms(h2->loop);
+	uint64_t due = h2->timed ? h2_first_late(h2) : h2->asks ? h2_ask_due(h2) : 0, now = loop_now_ms(h2->loop);
 
 	if (h2->leaving && !h2->left)
 		return;
@@ -167,6 +177,7 @@ void h2_feed(struct h2 *h2, const char *at, size_t len)
 	ssize_t n = 0;
 
 	h2->inside = true;
+	h2->heard_ms = loop_now_ms(h2->loop);
 	if (h2_count_frames(h2, (const uint8_t *)at, len))
 		n = nghttp2_session_mem_recv(h2->ng, (const uint8_t *)at, len);
 	h2->inside = false;
@@ -186,14 +197,14 @@ void h2_on_event(struct h2 *h2)
 {
 	char *scratch = (char *)loop_scratch(h2->loop);
 
-	for (int i = 0; i < H2_READS && !h2->ending && h2->out.len < H2_OUT_BYTES; i++) {
+	for (int i = 0; i < H2_READS && h2_may_read(h2); i++) {
 		if (i && conn_must_pause(h2->conn))
 			break;
 		ssize_t n = conn_read(h2->conn, scratch, LOOP_SCRATCH_BYTES);
 
 		if (n == CONN_AGAIN)
 			break;
-		if (n == CONN_FAILED) {
+		if (n == CONN_FAILED || (n == CONN_EOF && h2->asks)) {
 			h2_tell_end(h2, true);
 			return;
 		}
@@ -216,8 +227,11 @@ static void h2_on_timer(struct timer *timer)
 		h2->left = true;
 		nghttp2_submit_goaway(h2->ng, NGHTTP2_FLAG_NONE, nghttp2_session_get_last_proc_stream_id(h2->ng),
 		    NGHTTP2_NO_ERROR, NULL, 0);
-	} else
+	} else {
 		h2_end_late(h2, loop_now_ms(h2->loop));
+		if (h2->asks)
+			h2_ask_on_time(h2, loop_now_ms(h2->loop));
+	}
 	h2_pull(h2);
 	h2_arm(h2);
 }
@@ -262,7 +276,13 @@ static int h2_open_session(struct h2 *h2)
 #if HAVE_DECL_NGHTTP2_OPTION_SET_STREAM_RESET_RATE_LIMIT
 	nghttp2_option_set_stream_reset_rate_limit(option, UINT32_MAX, UINT32_MAX);      /* h2_limits.def has its own */
 #endif
-	r = nghttp2_session_server_new2(&h2->ng, callbacks, h2, option);
+#if HAVE_DECL_NGHTTP2_OPTION_SET_MAX_CONTINUATIONS
+	/* nghttp2 1.52 of Debian counts a frame again with each piece of it that comes; h2_limits.def counts frames */
+	if (h2->asks)
+		nghttp2_option_set_max_continuations(option, SIZE_MAX);
+#endif
+	r = h2->asks ? nghttp2_session_client_new2(&h2->ng, callbacks, h2, option)
+	             : nghttp2_session_server_new2(&h2->ng, callbacks, h2, option);
 end:
 	nghttp2_option_del(option);
 	nghttp2_session_callbacks_del(callbacks);
@@ -271,35 +291,48 @@ end:
 
 static int h2_greet(struct h2 *h2)
 {
+	uint64_t list = h2->asks ? h2_list_bytes_max(h2) : h2->settings.max_head;
 	const nghttp2_settings_entry settings[] = {
-		{ NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, H2_STREAMS_MAX },
-		{ NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, H2_WINDOW_BYTES },
-		{ NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, (uint32_t)h2->settings.max_head },
+		{ h2->asks ? NGHTTP2_SETTINGS_ENABLE_PUSH : NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS,
+		  h2->asks ? 0 : H2_STREAMS_MAX },
+		{ NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, h2->settings.window },
+		{ NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, (uint32_t)list },
 		{ NGHTTP2_SETTINGS_NO_RFC7540_PRIORITIES, 1 },
 	};
 
 	return nghttp2_submit_settings(h2->ng, NGHTTP2_FLAG_NONE, settings, sizeof settings / sizeof *settings) ||
-	        nghttp2_session_set_local_window_size(h2->ng, NGHTTP2_FLAG_NONE, 0, H2_CONNECTION_WINDOW)
+	        nghttp2_session_set_local_window_size(h2->ng, NGHTTP2_FLAG_NONE, 0,
+	            h2->asks ? H2_ASK_CONNECTION_WINDOW : H2_CONNECTION_WINDOW)
 	    ? -1
 	    : 0;
 }
 
-struct h2 *h2_serve(struct conn *conn, struct loop *loop, const struct h2_settings *settings,
-    const struct h2_translation *translation, const struct h2_owner *owner)
+struct h2 *h2_new(struct conn *conn, struct loop *loop, const struct h2_settings *settings,
+    const struct h2_translation *translation, const struct h2_owner *owner, bool asks)
 {
 	struct h2 *h2 = calloc(1, sizeof *h2);
 
 	if (!h2)
 		return NULL;
 	*h2 = (struct h2){ .conn = conn, .loop = loop, .settings = *settings, .translation = translation,
-		.owner = *owner, .task.run = h2_on_task, .timer.fire = h2_on_timer,
+		.owner = *owner, .asks = asks, .task.run = h2_on_task, .timer.fire = h2_on_timer,
 		.stuck.fire = h2_on_stuck };
-	h2_count_from_preface(h2);
 	TAILQ_INIT(&h2->streams);
 	if (h2_open_session(h2) || h2_greet(h2)) {
+		h2->ending = true;     /* without a word: SETTINGS would have to be the first (section 3.4) */
 		h2_free(&h2);
-		return NULL;
 	}
+	return h2;
+}
+
+struct h2 *h2_serve(struct conn *conn, struct loop *loop, const struct h2_settings *settings,
+    const struct h2_translation *translation, const struct h2_owner *owner)
+{
+	struct h2 *h2 = h2_new(conn, loop, settings, translation, owner, false);
+
+	if (!h2)
+		return NULL;
+	h2_count_from_preface(h2);
 	stats_add(loop_stats(loop), STAT_H2_CONNECTIONS, 1);
 	h2_pull(h2);
 	return h2;

@@ -16,7 +16,7 @@ void h2_flood(struct h2 *h2, const char *what)
 {
 	if (h2->ending)
 		return;
-	stats_add(loop_stats(h2->loop), STAT_H2_REFUSED_FLOODS, 1);
+	stats_add(loop_stats(h2->loop), h2->asks ? STAT_H2_ORIGIN_FLOODS : STAT_H2_REFUSED_FLOODS, 1);
 	log_info("http2: %s: the connection ends: too many %s", conn_peer(h2->conn), what);
 	h2_fail(h2, NGHTTP2_ENHANCE_YOUR_CALM);
 }
@@ -35,6 +35,11 @@ bool h2_count(struct h2 *h2, enum h2_limit limit)
 		return true;
 	h2_flood(h2, h2_limits[limit].name);
 	return false;
+}
+
+static uint32_t h2_number(const uint8_t *at)
+{
+	return (uint32_t)at[0] << 24 | (uint32_t)at[1] << 16 | (uint32_t)at[2] << 8 | at[3];
 }
 
 static enum h2_limit h2_limit_of(uint8_t type)
@@ -56,6 +61,10 @@ static bool h2_count_frame(struct h2 *h2, const uint8_t *head, uint32_t len)
 
 	if (head[3] == NGHTTP2_DATA && len <= padding && !(head[4] & NGHTTP2_FLAG_END_STREAM))
 		limit = H2_LIMIT_EMPTY;
+	if (h2->asks && !h2_ask_bears(h2, head[3], (int32_t)(h2_number(head + 5) & INT32_MAX), len))
+		return false;
+	if (h2->asks && limit == H2_LIMIT_RESETS)      /* they answer requests */
+		return true;
 	return limit == H2_LIMITS || h2_count(h2, limit);
 }
 
@@ -73,7 +82,7 @@ bool h2_count_frames(struct h2 *h2, const uint8_t *at, size_t n)
 		n--;
 		if (h2->frame_len < H2_FRAME_HEAD_BYTES)
 			continue;
-		uint32_t len = (uint32_t)h2->frame[0] << 16 | (uint32_t)h2->frame[1] << 8 | h2->frame[2];
+		uint32_t len = h2_number(h2->frame) >> 8;
 		bool padded = h2->frame[3] == NGHTTP2_DATA && h2->frame[4] & NGHTTP2_FLAG_PADDED && len;
 		if (padded && h2->frame_len == H2_FRAME_HEAD_BYTES)
 			continue;

@@ -21,15 +21,21 @@ static void h2_stream_free(struct h2_stream *stream)
 }
 
 /* Where a request ends, its connection goes on, so that the reader learns of a reset. A tunnel ends, and tells the
- * other side. */
+ * other side. So does a response. */
 static bool h2_has_ended(const struct h2_stream *stream)
 {
-	return stream->read_ended && stream->tunnels;
+	return stream->read_ended && (stream->tunnels || stream->answered);
+}
+
+/* Bytes that its connection gives now. */
+static size_t h2_readable(const struct h2_stream *stream)
+{
+	return stream->in.len - stream->in_read - (stream->whole && !stream->read_ended);
 }
 
 static bool h2_has_input(const struct h2_stream *stream)
 {
-	return stream->in_read < stream->in.len || h2_has_ended(stream) || stream->failed;
+	return h2_readable(stream) || h2_has_ended(stream) || stream->failed;
 }
 
 static bool h2_is_readable(const struct h2_stream *stream)
@@ -74,6 +80,7 @@ struct h2_stream *h2_stream_new(struct h2 *h2, int32_t id)
 	stream->urgency = H2_URGENCY_DEFAULT;
 	stream->code = NGHTTP2_INTERNAL_ERROR;
 	TAILQ_INSERT_TAIL(&h2->streams, stream, link);
+	h2->n++;
 	return stream;
 }
 
@@ -81,9 +88,12 @@ void h2_stream_end(struct h2_stream *stream, bool failed)
 {
 	struct h2 *h2 = stream->session;
 
-	if (!stream->closed)
+	if (!stream->closed && stream->id)
 		nghttp2_session_set_stream_user_data(h2->ng, stream->id, NULL);
 	TAILQ_REMOVE(&h2->streams, stream, link);
+	h2->n--;
+	h2_stream_set_waits(stream, false);
+	h2_stream_set_times(stream, 0, 0);
 	stream->session = NULL;
 	stream->fresh = false;
 	stream->closed = true;
@@ -107,18 +117,32 @@ void h2_stream_wake(struct h2_stream *stream)
 		loop_defer(stream->session->loop, &stream->task);
 }
 
+void h2_stream_set_waits(struct h2_stream *stream, bool waits)
+{
+	if (stream->session)
+		stream->session->waiting += (size_t)waits - (size_t)stream->waits;
+	stream->waits = waits;
+}
+
+void h2_stream_set_times(struct h2_stream *stream, uint64_t began_ms, uint64_t done_ms)
+{
+	stream->session->timed += (size_t)(began_ms || done_ms) - (size_t)(stream->began_ms || stream->done_ms);
+	stream->began_ms = began_ms;
+	stream->done_ms = done_ms;
+}
+
 void h2_wake_writers(struct h2 *h2)
 {
 	struct h2_stream *stream;
 
-	if (h2->out.len >= H2_OUT_BYTES || nghttp2_session_get_remote_window_size(h2->ng) <= 0)
+	if (!h2->waiting || h2->out.len >= H2_OUT_BYTES || nghttp2_session_get_remote_window_size(h2->ng) <= 0)
 		return;
 	for (unsigned urgency = 0; urgency < H2_URGENCIES; urgency++)
 		TAILQ_FOREACH(stream, &h2->streams, link)
 			if (stream->waits && stream->urgency == urgency &&
 			    (stream->writing == H2_HEAD ||
 			        nghttp2_session_get_stream_remote_window_size(h2->ng, stream->id) > 0)) {
-				stream->waits = false;
+				h2_stream_set_waits(stream, false);
 				h2_stream_wake(stream);
 			}
 }
@@ -144,7 +168,7 @@ static void h2_give_back(struct h2_stream *stream)
 static ssize_t h2_stream_read(struct conn *conn, void *buf, size_t cap)
 {
 	struct h2_stream *stream = conn->stream;
-	size_t n = stream->in.len - stream->in_read;
+	size_t n = h2_readable(stream);
 
 	if (!n) {
 		conn->drained = !h2_has_input(stream);
@@ -188,8 +212,9 @@ static void h2_stream_resume(struct conn *conn)
 static const struct failure *h2_stream_failure(const struct conn *conn)
 {
 	static const struct failure reset = { .error = FAILURE_NONE, .details = "the stream was reset" };
+	const struct h2_stream *stream = conn->stream;
 
-	return conn->stream->failed ? &reset : NULL;
+	return !stream->failed ? NULL : stream->why.details[0] ? &stream->why : &reset;
 }
 
 void h2_stream_no_more(struct h2_stream *stream)
@@ -206,7 +231,8 @@ static void h2_stream_close(struct conn *conn)
 
 	stream->conn = NULL;
 	stream->dropped = true;
-	stream->done_ms = loop_now_ms(conn->loop);
+	if (h2)
+		h2_stream_set_times(stream, stream->began_ms, loop_now_ms(conn->loop));
 	held_free(&stream->in);
 	stream->in_read = 0;
 	loop_forget_own(conn->loop, &stream->task);
@@ -216,7 +242,9 @@ static void h2_stream_close(struct conn *conn)
 	else {
 		int32_t id = stream->id;
 
-		if (!stream->ends)
+		if (h2->asks)
+			h2_ask_close(stream);
+		else if (!stream->ends)
 			h2_stream_reset(stream, stream->held_back ? NGHTTP2_REFUSED_STREAM : stream->code);
 		else if (nghttp2_session_get_stream_local_close(h2->ng, stream->id) == 1)
 			h2_stream_no_more(stream);

@@ -1,4 +1,4 @@
-/* A response's message of HTTP/1.1 as frames; see h2_internal.h. utfeed has written that message itself, so what cannot
+/* A message of HTTP/1.1 as frames; see h2_internal.h. utfeed has written that message itself, so what cannot
  * be read of it is a fault of utfeed's: the stream fails. Body bytes go from the writer's pieces into frames, once. */
 #include "proxy/net/h2_internal.h"
 
@@ -29,10 +29,10 @@ static void h2_skip(struct h2_pieces *pieces, size_t n)
 /* The fields of a head or a trailer section, as nghttp2 wants them. */
 struct h2_block { struct h2_field *fields; size_t max; nghttp2_nv *nv; };
 
-/* Has room for a field of each line. False: out of memory. */
+/* Has room for a field of each line, and for one more: a request's first line is three. False: out of memory. */
 static bool h2_block_begin(struct h2_block *block, struct slice lines)
 {
-	block->max = 0;
+	block->max = 1;
 	for (size_t i = 0; i < lines.len; i++)
 		block->max += lines.at[i] == '\n';
 	block->fields = malloc(block->max * (sizeof *block->fields + sizeof *block->nv));
@@ -156,10 +156,17 @@ static void h2_give(struct h2_stream *stream, struct h2_pieces *pieces, uint64_t
 
 /* ---- heads and trailers ---- */
 
+bool h2_is_bodiless(const struct h2_stream *stream, const struct h2_framing *framing)
+{
+	if (!framing->status)
+		return !framing->chunked && framing->content_length <= 0;
+	return stream->heads || framing->status == 204 || framing->status == 304 || framing->content_length == 0;
+}
+
 /* What follows the head, and whether nothing does. */
 static bool h2_frame_body(struct h2_stream *stream, const struct h2_framing *framing)
 {
-	bool none = stream->heads || framing->status == 204 || framing->status == 304 || framing->content_length == 0;
+	bool none = h2_is_bodiless(stream, framing);
 
 	stream->writing = none ? H2_WRITTEN
 	    : framing->chunked ? H2_CHUNK_SIZE
@@ -177,11 +184,13 @@ static int h2_submit_head(struct h2_stream *stream, const struct h2_framing *fra
 	if (framing->status / 100 == 1)
 		return nghttp2_submit_headers(ng, NGHTTP2_FLAG_NONE, stream->id, NULL, nv, n, NULL);
 	stream->ends = h2_frame_body(stream, framing);
-	return nghttp2_submit_response(ng, stream->id, nv, n, stream->ends ? NULL : &body);
+	return stream->session->asks ? h2_ask_submit(stream, nv, n, stream->ends ? NULL : &body)
+	                             : nghttp2_submit_response(ng, stream->id, nv, n, stream->ends ? NULL : &body);
 }
 
 static int h2_send_head(struct h2_stream *stream)
 {
+	const struct h2 *h2 = stream->session;
 	struct slice head = { stream->lines.bytes, stream->lines.len };
 	struct h2_framing framing;
 	struct h2_block block;
@@ -189,7 +198,9 @@ static int h2_send_head(struct h2_stream *stream)
 
 	if (!h2_block_begin(&block, head))
 		return -1;
-	n = stream->session->translation->response_fields(head, &stream->names, block.fields, block.max, &framing);
+	n = h2->asks ? h2->translation->request_fields(head, h2->settings.secure ? "https" : "http", &stream->names,
+	                   block.fields, block.max, &framing)
+	             : h2->translation->response_fields(head, &stream->names, block.fields, block.max, &framing);
 	h2_block_fill(&block, n);
 	if (n >= 0)
 		r = h2_submit_head(stream, &framing, block.nv, (size_t)n);
@@ -322,6 +333,9 @@ ssize_t h2_stream_writev(struct conn *conn, struct iovec *iov, int n, bool more)
 		size_t before = pieces.taken;
 
 		if (!stream->session || stream->failed || h2_write_step(stream, &pieces)) {
+			if (stream->session && stream->session->asks)
+				h2_ask_fail(stream, NGHTTP2_INTERNAL_ERROR, FAILURE_PROXY_INTERNAL_ERROR,
+				    "the request cannot be written as HTTP/2");
 			conn->err = ECONNRESET;
 			return CONN_FAILED;
 		}
@@ -330,7 +344,7 @@ ssize_t h2_stream_writev(struct conn *conn, struct iovec *iov, int n, bool more)
 	}
 	if (stream->session)
 		h2_pull(stream->session);
-	stream->waits = pieces.n > 0;
+	h2_stream_set_waits(stream, pieces.n > 0);
 	if (stream->waits && stream->session && pieces.taken) {
 		TAILQ_REMOVE(&stream->session->streams, stream, link);
 		TAILQ_INSERT_TAIL(&stream->session->streams, stream, link);

@@ -218,7 +218,8 @@ static void check_back(const struct text *head, const struct http_msg *m, const 
 static void check_response(const struct h2_field *fields, size_t n, bool ends)
 {
 	struct text head = { 0 };
-	enum h2_fault fault = h2_response_head(fields, n, ends, &head);
+	struct h2_framing framing;
+	enum h2_fault fault = h2_response_head(fields, n, ends, &head, &framing);
 	struct http_msg m;
 
 	require(fault == H2_FINE || (fault == H2_MALFORMED && !head.len));
@@ -227,6 +228,8 @@ static void check_response(const struct h2_field *fields, size_t n, bool ends)
 		check_lines(&m, fields, n, false);
 		check_framing(&m, fields, n, false, !ends && m.status >= 200 && m.status != 204 && m.status != 304);
 		check_back(&head, &m, fields, n);
+		require(framing.status == (int)m.status && framing.chunked == m.chunked);
+		require(framing.content_length == (m.has_length ? (int64_t)m.content_length : -1));
 		http_msg_free(&m);
 	}
 	text_free(&head);
@@ -301,7 +304,7 @@ static void check_head(struct slice head, bool request, bool secure)
 	if (n >= 0) {
 		check_fields(got, (size_t)n, head, &names, request);
 		enum h2_fault fault = request ? h2_request_head(got, (size_t)n, secure, ends, &again) :
-		    h2_response_head(got, (size_t)n, ends && framing.status >= 200, &again);
+		    h2_response_head(got, (size_t)n, ends && framing.status >= 200, &again, &twice);
 
 		require(fault == H2_FINE);
 		struct slice second = { again.bytes, again.len };

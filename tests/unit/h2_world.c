@@ -6,6 +6,7 @@
 #include <netinet/in.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -19,6 +20,12 @@ static void on_idle(void *arg)
 	if (world.h2->open)
 		abort();
 	world.idles++;
+}
+
+static void on_room(void *arg)
+{
+	(void)arg;
+	world.rooms++;
 }
 
 static void on_ended(void *arg, bool lost)
@@ -45,9 +52,9 @@ static void on_stop(struct task *task)
 bool h2_world_open(const struct h2_settings *settings, void (*opened)(void *arg, struct conn *))
 {
 	static const struct sockaddr_in peer = { .sin_family = AF_INET };
-	static const struct h2_translation translation = { h2_request_body, h2_request_head, h2_trailer_lines, h2_response_fields,
-		h2_trailer_fields };
-	const struct h2_owner owner = { opened, on_idle, on_ended, NULL };
+	static const struct h2_translation translation = { h2_request_body, h2_request_head, h2_response_fields, h2_request_fields,
+		h2_response_head, h2_trailer_lines, h2_trailer_fields };
+	const struct h2_owner owner = { opened, on_room, on_idle, on_ended, NULL };
 	int ends[2], size = SENDS;
 
 	signal(SIGPIPE, SIG_IGN);              /* as the server does */
@@ -57,13 +64,33 @@ bool h2_world_open(const struct h2_settings *settings, void (*opened)(void *arg,
 	world.far = ends[1];
 	return !setsockopt(ends[0], SOL_SOCKET, SO_SNDBUF, &size, sizeof size) &&
 	    (world.conn = conn_new(world.loop, ends[0], (const struct sockaddr *)&peer, sizeof peer, on_conn, NULL)) &&
-	    (world.h2 = h2_serve(world.conn, world.loop, settings, &translation, &owner));
+	    (world.h2 = (opened ? h2_serve : h2_ask)(world.conn, world.loop, settings, &translation, &owner));
 }
 
 bool h2_world_turn(void)
 {
 	loop_defer(world.loop, &world.stop);
 	return !loop_run(world.loop);
+}
+
+int h2_world_pieces(struct slice head, size_t body, const char *foot, size_t at, size_t max, struct iovec iov[3])
+{
+	static const char bytes[H2_WORLD_BODY];
+	const struct slice all[3] = { head, { bytes, body }, { foot, strlen(foot) } };
+	int n = 0;
+
+	if (body > H2_WORLD_BODY)
+		abort();
+	for (size_t i = 0; i < 3; i++) {
+		size_t part = all[i].len > at ? all[i].len - at : 0, before = all[i].len - part;
+
+		at -= before;
+		part = part < max ? part : max;
+		max -= part;
+		if (part)
+			iov[n++] = (struct iovec){ (void *)(uintptr_t)(all[i].at + before), part };
+	}
+	return n;
 }
 
 void h2_world_close(void)

@@ -41,8 +41,10 @@ enum place { REQUEST, RESPONSE, TRAILER };
 
 static enum h2_fault write_head(enum place place, const struct h2_field *list, size_t n, int how, struct text *head)
 {
+	struct h2_framing framing;
+
 	return place == REQUEST ? h2_request_head(list, n, !(how & PLAIN), how & ENDS, head) :
-	    place == RESPONSE ? h2_response_head(list, n, how & ENDS, head) : h2_trailer_lines(list, n, head);
+	    place == RESPONSE ? h2_response_head(list, n, how & ENDS, head, &framing) : h2_trailer_lines(list, n, head);
 }
 
 static void check_lists(enum place place, const struct row *rows, size_t count)
@@ -559,9 +561,10 @@ static void no_memory(void)
 		const size_t head = sizeof "GET / HTTP/1.1\r\nHost: h\r\na: b\r\n\r\n" - 1, answer = sizeof "HTTP/1.1 200 \r\na: b\r\n\r\n" - 1;
 		struct text one = text_on(room, cap), other = text_on(room, cap), lines = text_on(room, cap), names = text_on(room, cap);
 		struct h2_field got[H2_LISTS_FIELDS];
+		struct h2_framing framing;
 
 		UNIT_ROW(h2_request_head(request, n, true, true, &one) == (cap < head ? H2_NO_MEMORY : H2_FINE), "a request in %zu", cap);
-		UNIT_ROW(h2_response_head(response, m, true, &other) == (cap < answer ? H2_NO_MEMORY : H2_FINE), "a response in %zu", cap);
+		UNIT_ROW(h2_response_head(response, m, true, &other, &framing) == (cap < answer ? H2_NO_MEMORY : H2_FINE), "a response in %zu", cap);
 		UNIT_ROW(h2_trailer_lines(response + 1, 1, &lines) == (cap < 6 ? H2_NO_MEMORY : H2_FINE), "a trailer in %zu", cap);
 		UNIT_ROW(h2_trailer_fields((struct slice){ "A: b\r\n\r\n", 8 }, &names, got, 1) == (cap < 8 ? -1 : 1), "names in %zu", cap);
 	}

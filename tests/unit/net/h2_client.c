@@ -5,8 +5,6 @@
 
 struct client client;
 
-static const char bytes[200000];
-
 static struct side *side_of(int32_t id)
 {
 	return id >= 1 && id < 2 * STREAMS ? &client.sides[id / 2] : NULL;
@@ -21,18 +19,10 @@ static size_t all_of(const struct side *s)
 
 static void side_write(struct side *s)
 {
-	size_t head = strlen(s->response), at = s->written;
-	struct iovec iov[3] = { { (void *)(uintptr_t)s->response, head }, { (void *)(uintptr_t)bytes, s->body },
-		{ (void *)(uintptr_t)s->foot, strlen(s->foot) } };
+	struct iovec iov[3];
+	int pieces = h2_world_pieces((struct slice){ s->response, strlen(s->response) }, s->body, s->foot, s->written, SIZE_MAX, iov);
+	ssize_t n = conn_writev(s->conn, iov, pieces);
 
-	for (size_t i = 0; i < 3; i++) {
-		size_t skip = at < iov[i].iov_len ? at : iov[i].iov_len;
-
-		iov[i].iov_base = (char *)iov[i].iov_base + skip;
-		iov[i].iov_len -= skip;
-		at -= skip;
-	}
-	ssize_t n = conn_writev(s->conn, iov, 3);
 	if (n == CONN_FAILED)
 		s->failed = true;
 	else if (n > 0)
@@ -184,7 +174,7 @@ static void client_open(void)
 
 void session_open(uint32_t window)
 {
-	static const struct h2_settings settings = { .max_head = 8192, .max_fields = 100, .head_timeout_ms = 60000, .write_timeout_ms = 60000 };
+	static const struct h2_settings settings = { .max_head = 8192, .max_fields = 100, .window = 32768, .head_timeout_ms = 60000, .write_timeout_ms = 60000 };
 	const nghttp2_settings_entry entry = { NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, window };
 
 	client = (struct client){ .code = NO_CODE, .reads = true };
