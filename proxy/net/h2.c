@@ -271,6 +271,7 @@ static int h2_open_session(struct h2 *h2)
 		goto end;
 	nghttp2_option_set_no_auto_window_update(option, 1);
 	nghttp2_option_set_no_closed_streams(option, 1);
+	nghttp2_option_set_builtin_recv_extension_type(option, NGHTTP2_PRIORITY_UPDATE);
 	nghttp2_option_set_max_deflate_dynamic_table_size(option, H2_TABLE_BYTES);
 	nghttp2_option_set_max_send_header_block_length(option, 2 * H2_HEAD_MAX);
 #if HAVE_DECL_NGHTTP2_OPTION_SET_STREAM_RESET_RATE_LIMIT

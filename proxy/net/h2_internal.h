@@ -21,7 +21,8 @@ enum {
 	H2_FIELD_BYTES = 32,                   /* what a field counts beside its bytes (section 6.5.2) */
 	H2_OUT_BYTES = 64 * 1024,              /* written and not taken by the socket; control frames may come on top */
 	H2_HEAD_MAX = 256 * 1024,              /* of a message that is written */
-	H2_PAST = 32, H2_PAST_RESETS = 128
+	H2_PAST = 32, H2_PAST_RESETS = 128,
+	H2_EARLY = 8
 };
 
 /* How much of the message that is written was taken. */
@@ -67,7 +68,8 @@ struct h2_stream {
 	size_t in_read;                /* of these, read */
 	size_t unread;                 /* bytes of the body among them, for which the window is not given back */
 	size_t chunk_bytes;            /* bytes of the framing of chunks among them */
-	uint8_t urgency;
+	enum h2_urgency urgency;
+	bool reprioritized;            /* by a frame, which counts for more than a field (RFC 9218 section 7) */
 
 	/* a client's side */
 	bool sent;                     /* the request may have gone out */
@@ -130,6 +132,9 @@ struct h2 {
 	/* The streams closed last, and those that were reset last from here. */
 	int32_t past[H2_PAST], past_resets[H2_PAST_RESETS];
 	unsigned n_past, n_past_resets;
+	/* Priorities of streams that are not open yet, the latest. */
+	struct h2_early { int32_t id; enum h2_urgency urgency; } early[H2_EARLY];
+	unsigned n_early;
 
 	/* A client's side. */
 	bool settled;                  /* the peer's SETTINGS came */
@@ -168,6 +173,11 @@ bool h2_count_frames(struct h2 *, const uint8_t *, size_t);
 void h2_count_from_preface(struct h2 *);       /* at the beginning */
 /* One more of what the limit counts. False: there were too many in this second, and the connection ends. */
 bool h2_count(struct h2 *, enum h2_limit);
+
+/* h2_priority.c */
+void h2_on_priority_field(struct h2_stream *, const char *value, size_t len);
+void h2_on_priority_update(struct h2 *, const nghttp2_ext_priority_update *);
+void h2_priority_begin(struct h2_stream *);    /* the first frame of the stream has come */
 
 /* h2_lists.c */
 int h2_on_begin(nghttp2_session *, const nghttp2_frame *, void *session);

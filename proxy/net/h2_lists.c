@@ -35,6 +35,7 @@ int h2_on_begin(nghttp2_session *ng, const nghttp2_frame *frame, void *session)
 		if (!(stream = h2_stream_new(h2, frame->hd.stream_id)))
 			return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
 		nghttp2_session_set_stream_user_data(ng, stream->id, stream);
+		h2_priority_begin(stream);
 	}
 	h2->highest = stream->id > h2->highest ? stream->id : h2->highest;
 	if (stream->held_back)
@@ -58,15 +59,6 @@ static bool h2_has_room(struct h2_stream *stream)
 	stream->spans = spans;
 	stream->spans_cap = cap;
 	return true;
-}
-
-/* Priority's parameter u (RFC 9218 section 4.1). */
-static void h2_note_urgency(struct h2_stream *stream, const char *at, size_t len)
-{
-	for (size_t i = 0; i + 2 < len; i++)
-		if (at[i] == 'u' && at[i + 1] == '=' && at[i + 2] >= '0' && at[i + 2] < '0' + H2_URGENCIES &&
-		    (!i || at[i - 1] == ' ' || at[i - 1] == ','))
-			stream->urgency = (uint8_t)(at[i + 2] - '0');
 }
 
 /* Fields count as they are decoded, whether they are stored or not: a byte can stand for one of kilobytes
@@ -94,7 +86,7 @@ int h2_on_field(nghttp2_session *ng, const nghttp2_frame *frame, const uint8_t *
 		return 0;
 	}
 	if (name_len == 8 && !memcmp(name, "priority", 8))
-		h2_note_urgency(stream, (const char *)value, value_len);
+		h2_on_priority_field(stream, (const char *)value, value_len);
 	struct h2_span *span = &stream->spans[stream->n_spans++];
 	*span = (struct h2_span){ (uint32_t)stream->raw.len, (uint32_t)name_len, (uint32_t)(stream->raw.len + name_len),
 		(uint32_t)value_len };

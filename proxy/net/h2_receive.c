@@ -61,6 +61,8 @@ static int h2_on_frame(nghttp2_session *ng, const nghttp2_frame *frame, void *se
 		h2_ask_on_frame(h2, frame);
 	else if (frame->hd.type == NGHTTP2_PING)
 		h2_on_ping(h2, frame->hd.flags & NGHTTP2_FLAG_ACK);
+	else if (frame->hd.type == NGHTTP2_PRIORITY_UPDATE)
+		h2_on_priority_update(h2, frame->ext.payload);
 	if (!stream || (h2->asks && h2_is_deaf(stream)))
 		return 0;
 	if (frame->hd.type == NGHTTP2_HEADERS)

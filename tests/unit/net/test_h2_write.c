@@ -139,6 +139,69 @@ static void urgency_order(void)
 	session_close();
 }
 
+static void reprioritize(int32_t id, const char *value)
+{
+	CU_ASSERT_EQUAL(nghttp2_submit_priority_update(client.ng, 0, id, (const uint8_t *)value, strlen(value)), 0);
+}
+
+/* A frame PRIORITY_UPDATE counts for more than the field (RFC 9218 section 7). */
+static void urgency_by_frames(void)
+{
+	static const struct { const char *rule, *early, *field, *late; size_t turn; } rows[] = {
+		{ "after the request", NULL, "u=7", "u=0", 0 },
+		{ "before the request, and for more than its field", "u=1", "u=6", NULL, 1 },
+		{ "without u it has the default", NULL, "u=0", "i", 2 },
+		{ "the latest counts", "u=0", "", "u=5", 3 },
+		{ "none: the field", NULL, "u=6", NULL, 4 },
+	};
+	const size_t first_id = 3;
+
+	session_open(1 << 20);
+	struct side *first = ask("GET", "", "HTTP/1.1 200 OK\r\nContent-Length: 65535\r\n\r\n", WINDOW, ""), *s[COUNT(rows)];
+
+	settle();
+	CU_ASSERT(first->closed);
+	for (size_t i = 0; i < COUNT(s); i++)
+		if (rows[i].early)
+			reprioritize((int32_t)(first_id + 2 * i), rows[i].early);
+	settle();
+	for (size_t i = 0; i < COUNT(s); i++)
+		s[i] = ask("GET", rows[i].field, LENGTH_5000, 5000, "");
+	CU_ASSERT_EQUAL(s[0]->id, (int32_t)first_id);
+	settle();
+	for (size_t i = 0; i < COUNT(s); i++)
+		if (rows[i].late)
+			reprioritize(s[i]->id, rows[i].late);
+	settle();
+	for (size_t i = 0; i < COUNT(s); i++) {
+		client.n_order = 0;
+		open_window(0, 5000);
+		settle();
+		for (size_t row = 0; row < COUNT(rows); row++)
+			if (rows[row].turn == i)
+				UNIT_ROW(client.n_order == 1 && client.order[0] == s[row]->id, "%s: stream %d in turn %zu", rows[row].rule,
+				    client.order[0], i);
+	}
+	session_close();
+}
+
+/* More than are remembered, for streams that never come, and for one that is closed. */
+static void urgency_of_nobody(void)
+{
+	session_open(1 << 20);
+	struct side *first = ask("GET", "", LENGTH_900, 900, "");
+
+	settle();
+	reprioritize(first->id, "u=0");
+	for (int32_t id = 5; id < 5 + 2 * 20; id += 2)
+		reprioritize(id, "u=0");
+	settle();
+	struct side *next = ask("GET", "", LENGTH_900, 900, "");
+	settle();
+	CU_ASSERT(next->closed && next->code == NGHTTP2_NO_ERROR && client.code == NO_CODE);
+	session_close();
+}
+
 /* Of equals none waits for the end of another's response, which may be long in coming. */
 static void equals_take_turns(void)
 {
@@ -159,4 +222,5 @@ static void equals_take_turns(void)
 
 UNIT_SUITE(h2_write, { "how a response ends", response_ends }, { "a response that breaks off", response_breaks_off },
     { "a stream's window is used up", stalled_stream }, { "the connection's window is used up", stalled_connection },
-    { "an end waits for the window", stalled_end }, { "the urgent goes first", urgency_order }, { "equals take turns", equals_take_turns })
+    { "an end waits for the window", stalled_end }, { "the urgent goes first", urgency_order },
+    { "urgency by frames", urgency_by_frames }, { "urgency of streams that are not there", urgency_of_nobody }, { "equals take turns", equals_take_turns })
