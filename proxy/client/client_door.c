@@ -149,6 +149,7 @@ static bool client_join_stream(struct client_pool *pool, const struct requester 
 	if (pool->streams >= pool->ctx.settings->max_clients ||
 	    (most && crowd_join(pool->crowds, &who->ip, most, crowd) != CROWD_JOINED)) {
 		stats_add(loop_stats(pool->ctx.loop), STAT_CLIENTS_CROWDED, 1);
+		client_end_stalled(pool);
 		return false;
 	}
 	pool->streams++;

@@ -127,6 +127,7 @@ struct client_pool {
 	TAILQ_HEAD(client_list, client) idle;          /* the one idle for longest first */
 	struct crowds *crowds;
 	uint64_t told_ms;              /* when the log last heard of one who was turned away */
+	uint64_t looked_ms;            /* when streams that take nothing were last looked for */
 	struct gzip_forms forms;
 	struct sweeper sweeper;
 	SLIST_HEAD(, exchange) spares;
@@ -312,6 +313,8 @@ enum client_preface {
 enum client_preface client_prefaces(struct client *);
 /* The connection was idle for long, or does not take its end. */
 void client_end_streams(struct client *);
+/* There is no place for a further stream: those that have taken nothing for a while give theirs. */
+void client_end_stalled(struct client_pool *);
 
 /* client_door.c. A client for a stream of that one's connection. NULL: there are too many, or out of memory. */
 struct client *client_new_stream(struct client *, struct conn *);

@@ -14,6 +14,11 @@
 /* RFC 9113 section 3.4 */
 #define PREFACE "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 
+enum {
+	STALLED_MS = 5000,             /* for a stream that takes nothing while others wait for its place */
+	LOOK_EVERY_MS = 1000
+};
+
 /* A stream begins with the bytes of its request: it is served at once. */
 static void client_on_stream(void *connection, struct conn *conn)
 {
@@ -108,4 +113,25 @@ void client_end_streams(struct client *c)
 {
 	if (!h2_end(c->h2))
 		client_close(c, true);
+}
+
+static bool client_has_stalled(const struct client *c, uint64_t now_ms)
+{
+	return c->stream && c->state == CL_SEND && c->blocked &&
+	    now_ms + client_conf(c)->write_timeout_ms >= c->timer.due_ms + STALLED_MS;
+}
+
+void client_end_stalled(struct client_pool *pool)
+{
+	uint64_t now_ms = loop_now_ms(pool->ctx.loop);
+	struct client *c, *next;
+
+	if (now_ms - pool->looked_ms < LOOK_EVERY_MS)
+		return;
+	pool->looked_ms = now_ms;
+	for (c = LIST_FIRST(&pool->clients); c; c = next) {
+		next = LIST_NEXT(c, link);
+		if (client_has_stalled(c, now_ms))
+			client_on_timeout(&c->timer);
+	}
 }

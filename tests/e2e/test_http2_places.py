@@ -31,6 +31,33 @@ def test_a_request_counts_from_its_head_on(speaking, origin, option):
     assert all(exchange.response().status == 200 for exchange in asked[:4]) and not conn.goaways
 
 
+@pytest.mark.parametrize("seconds, ends", [(4, False), (6, True)])
+def test_who_takes_nothing_gives_its_place(speaking, origin, clock, seconds, ends):
+    """A stream that has taken nothing for 5 s, while another one finds no place."""
+    proxy = speaking("h2c", origin, "--client-connections", "6", "--workers", "1", env=clock.env)
+    origin.serve(lambda request: FEED)
+    idle, busy = proxy.http2(options=[(INITIAL_WINDOW_SIZE, 10)], takes=False), proxy.http2()
+    stalled = [idle.ask(f"/{number}") for number in range(4)]
+    for each in stalled:
+        each.until(lambda each=each: each.count == 10)
+
+    def refused(ahead):
+        """Each look is another's refusal. A stream that is still being written when the clock jumps has not stalled yet."""
+        clock.ahead(ahead)
+        more = busy.ask("/more")
+        more.until(lambda: more.ended)
+        assert more.code == "REFUSED_STREAM"
+        idle.round_trip()
+        return sum(bool(each.ended) for each in stalled)
+    ahead, ended = seconds, refused(seconds)
+    while ends and not ended:
+        ahead += seconds
+        ended = refused(ahead)
+    assert bool(ended) == ends and proxy.counted("h2_stalled", ended) == ended
+    if ends:
+        assert busy.get("/more").body == SMALL_OUT
+
+
 def test_a_head_without_its_body(speaking, origin):
     """request-timeout ends it, whatever keepalive-timeout says, and nothing else of its connection."""
     proxy = speaking("h2c", origin, "--request-timeout", "400ms", "--keepalive-timeout", "100ms")
