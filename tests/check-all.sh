@@ -1,8 +1,7 @@
 #!/bin/sh
-# Every test, from the builds up: gcc (unit tests; of the tests end to end those that need the build that users have), clang with ASan+UBSan
-# (the unit tests again and every test end to end, made of the distribution), ThreadSanitizer, memory refused under ASan, random schedules,
-# conformance corpus, texts, harm, faults and field, a short run of the benchmarks, coverage.
-# Some of the tests end to end run once more, over HTTP/2.
+# Every test, from the builds up: gcc (unit tests; of the tests end to end those that need the build that users have, and some once more
+# over HTTP/2). Then clang with ASan+UBSan (the unit tests again and every test end to end, made of the distribution), ThreadSanitizer,
+# memory refused under ASan, random schedules. Then conformance corpus, texts, harm, faults and field, a short run of the benchmarks, coverage.
 # Three lanes run at once: what waits, or takes one processor, leaves the other to them; what a lane has not begun, another that is done takes.
 # Logs: build/log; one line a step here, and behind one that failed what failed, each with the command that repeats it; the last line is the
 # total. Exit status 0 only if all passed. A signal ends the lanes and all that they run; a lane that anything else ends is a failure.
@@ -85,7 +84,7 @@ of_users() {
 	end_to_end gcc PYTEST_ARGUMENTS="$(printf '%s\n' $files | sort -u | tr '\n' ' ')"
 }
 
-# Tests of what becomes of a request and its response run once more, over HTTP/2. tests/README tells how all of them do
+# Files about what responses are made of and how they go out, once more over HTTP/2. tests/README has the whole suite
 over_http2() {
 	python=$(sed -n 's/^PYTHON = //p' "$source/build/gcc/Makefile")
 	"$python" -c 'import hpack' 2>/dev/null || { echo "1 skipped: no python3-hpack"; return 0; }

@@ -444,7 +444,7 @@ static void admin_greet(struct admin_conn *conn)
 	}
 }
 
-/* session: of a stream, its connection. NULL: a place or memory is missing. */
+/* session: of a stream, its connection. NULL: no place or memory is left for it. */
 static struct admin_conn *admin_conn_make(struct admin *admin, const struct sockaddr *peer, struct admin_conn *session)
 {
 	struct ip address, *ip = ip_from_sockaddr(peer, &address) ? &address : NULL;

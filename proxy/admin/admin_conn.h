@@ -58,8 +58,8 @@ struct admin_conn {
 void admin_enter(struct admin_conn *, enum admin_state);
 /* Nothing more is written: what the client still sends is dropped. */
 void admin_begin_linger(struct admin_conn *);
-/* Takes the stream of a connection over, which is whole as far as its head. False: a place or memory is missing, and
- * the stream stays the caller's. */
+/* Takes the stream of a connection over, which is whole as far as its head. False: no place or no memory is left,
+ * and it stays the caller's. */
 bool admin_conn_of_stream(struct admin_conn *session, struct conn *stream);
 
 /* admin_streams.c */

@@ -252,6 +252,8 @@ static void feed_facts(FILE *out, const struct feed_seen *feed, const struct fee
 	feed_fact_moment(out, "Paused until", standing->paused_until, now);
 	feed_fact(out, "Paused for",
 	    standing->paused_until ? failure_cause(standing->paused.status, standing->paused.why, room) : NULL);
+	feed_fact(out, "Protocol to the origin", standing->protocol);
+	feed_fact(out, "Reason of that protocol", standing->protocol_why);
 	fputs("<tr><th scope=\"row\">Next fetch</th><td>", out);
 	feed_next_write(out, standing->next_fetch, now);
 	fputs("</td></tr>\n</tbody></table>\n", out);

@@ -19,12 +19,22 @@ bool feed_is_mislabelled(const struct feed_seen *feed)
 	return rule_is_mislabelled(feed->rule, feed->charset, feed->was);
 }
 
+static const struct { const char *name, *why; } feed_protocols[] = {
+	[BACKOFF_PROTOCOL_ANY] = { NULL, NULL },
+	[BACKOFF_PROTOCOL_HTTP_1] = { "HTTP/1.1", "better" },
+	[BACKOFF_PROTOCOL_HTTP_2] = { "HTTP/2", "better" },
+	[BACKOFF_PROTOCOL_REQUIRED] = { "HTTP/1.1", "required" },
+};
+
 void feed_standing_read(struct feed_standing *standing, const struct feed_seen *feed, const struct feeds_now *now)
 {
 	struct backoff_shown pause;
 	struct slice url = { feed->url, strlen(feed->url) };
 
-	*standing = (struct feed_standing){ .next_fetch = feed->expires };
+	enum backoff_protocol protocol = backoff_protocol_shown(now->backoff, url, now->steady_ms);
+
+	*standing = (struct feed_standing){ .next_fetch = feed->expires, .protocol = feed_protocols[protocol].name,
+		.protocol_why = feed_protocols[protocol].why };
 	if (feed_history_count(&feed->history) && feed_event_fails(feed_history_event(&feed->history, 0)))
 		standing->word = FEED_FAILS;
 	if (backoff_find(now->backoff, url, now->steady_ms, &pause)) {

@@ -27,6 +27,8 @@ struct feed_standing {
 	int64_t kept_since;          /* 0: it is not kept */
 	int64_t paused_until;        /* 0: it may be asked */
 	struct backoff_cause paused; /* why */
+	/* which protocol it is asked over first, and why, as words; NULL: any */
+	const char *protocol, *protocol_why;
 	/* When it is fetched next if somebody asks: its freshness has ended, and so has a pause. 0: not known. */
 	int64_t next_fetch;
 };

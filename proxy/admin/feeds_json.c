@@ -28,6 +28,8 @@ static void feed_write_state(struct json *j, const struct feed_seen *feed, const
 	feed_write_moment(j, "paused_until", standing.paused_until);
 	json_string(j, "paused_for",
 	    standing.paused_until ? failure_cause(standing.paused.status, standing.paused.why, room) : NULL);
+	json_string(j, "protocol", standing.protocol);
+	json_string(j, "protocol_why", standing.protocol_why);
 	feed_write_moment(j, "next_fetch", standing.next_fetch);
 	json_number(j, "saved", feed->state.saved);
 }

@@ -7,6 +7,7 @@
 #include "proxy/answer/gateway.h"
 #include "proxy/answer/request_head.h"
 #include "proxy/base/hash.h"
+#include "proxy/http/accept_feeds.h"
 #include "proxy/http/etag.h"
 #include "proxy/net/loop.h"
 #include "proxy/origin/fetch_timing.h"
@@ -127,6 +128,8 @@ int fetch_plan(const struct request_context *ctx, const struct request *request,
 	*asked = (struct fetch_request){
 		.id = ctx->id,
 		.tls = tls_set_origin(ctx->tls, route), .hop_tls = tls_set_origin(ctx->tls, hop),
+		.http2 = route->http2, .hop_http2 = hop->http2,
+		.accepts_feeds = target->to.tls && accept_feeds_first(m),
 		.signer = settings_signer(ctx->settings, route),
 		.body = body,
 		.body_length = m->has_length ? (int64_t)m->content_length : -1, .ranged = ranged,

@@ -250,6 +250,11 @@ static enum fetch_choice fill_on_head(void *arg, const struct fetch_answer *answ
 	return fill->needs_feed ? FETCH_NEEDS_FEED : FETCH_GO_ON;
 }
 
+static bool fill_expects(void *fill)
+{
+	return fill_keeps_feed(fill);
+}
+
 static int fill_on_hop(void *arg, const struct fetch_hop *hop)
 {
 	struct fill *fill = arg;
@@ -438,8 +443,8 @@ struct object *fill_start(const struct fill_params *params, struct fetch_request
 	static const struct failure no_memory = { .error = FAILURE_PROXY_INTERNAL_ERROR };
 	struct object *theirs = NULL, *o = object_new_beside(params->transit_bytes, sizeof(struct filled));
 	struct fill *fill = fill_new(params);
-	struct fetch_hooks hooks = { fill_on_known, fill_on_hop, fill_on_head, fill_on_grew, fill_on_failed,
-		fill_on_done, fill_on_end, fill };
+	struct fetch_hooks hooks = { fill_expects, fill_on_known, fill_on_hop, fill_on_head, fill_on_grew,
+		fill_on_failed, fill_on_done, fill_on_end, fill };
 
 	*way = IN_FLIGHT_BEGUN;
 	if (!o || !fill)

@@ -146,10 +146,10 @@ static bool client_join_stream(struct client_pool *pool, const struct requester 
 {
 	size_t most = requester_is_trusted(who, pool->ctx.conf) ? 0 : (size_t)pool->ctx.conf->client_connections;
 
-	if (pool->streams >= pool->ctx.settings->max_clients ||
-	    (most && crowd_join(pool->crowds, &who->ip, most, crowd) != CROWD_JOINED)) {
+	bool full = pool->streams >= pool->ctx.settings->max_clients;
+	if (full || (most && crowd_join(pool->crowds, &who->ip, most, crowd) != CROWD_JOINED)) {
 		stats_add(loop_stats(pool->ctx.loop), STAT_CLIENTS_CROWDED, 1);
-		client_end_stalled(pool);
+		client_end_stalled(pool, full ? NULL : &who->ip);
 		return false;
 	}
 	pool->streams++;

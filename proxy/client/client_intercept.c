@@ -159,6 +159,7 @@ bool client_opens(struct client *c)
 	to.tls = true;
 	struct dial_target target = (struct dial_target){ .host = in.host, .port = in.port,
 		.tls = tls_set_origin(ctx->tls, &ctx->conf->direct), .guard = ctx->guard,
+		.h2 = ctx->conf->direct.http2 != CONF_HTTP2_OFF,
 		.parent = parent_choose(&parents, &to), .generation = ctx->settings->generation,
 		.connect_timeout_ms = ctx->conf->connect_timeout_ms, .id = ctx->id,
 		.timing = fetch_timing_of(ctx->timing) };

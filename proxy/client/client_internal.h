@@ -313,8 +313,9 @@ enum client_preface {
 enum client_preface client_prefaces(struct client *);
 /* The connection was idle for long, or does not take its end. */
 void client_end_streams(struct client *);
-/* There is no place for a further stream: those that have taken nothing for a while give theirs. */
-void client_end_stalled(struct client_pool *);
+/* A further stream finds no place: streams that have taken nothing for a while give theirs. of: those of that address
+ * alone; NULL: all. */
+void client_end_stalled(struct client_pool *, const struct ip *of);
 
 /* client_door.c. A client for a stream of that one's connection. NULL: there are too many, or out of memory. */
 struct client *client_new_stream(struct client *, struct conn *);

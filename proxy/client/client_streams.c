@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "conf/conf.h"
+#include "proxy/client/crowd.h"
 #include "proxy/http/h2_fields.h"
 #include "proxy/net/h2.h"
 
@@ -121,7 +122,7 @@ static bool client_has_stalled(const struct client *c, uint64_t now_ms)
 	    now_ms + client_conf(c)->write_timeout_ms >= c->timer.due_ms + STALLED_MS;
 }
 
-void client_end_stalled(struct client_pool *pool)
+void client_end_stalled(struct client_pool *pool, const struct ip *of)
 {
 	uint64_t now_ms = loop_now_ms(pool->ctx.loop);
 	struct client *c, *next;
@@ -131,7 +132,7 @@ void client_end_stalled(struct client_pool *pool)
 	pool->looked_ms = now_ms;
 	for (c = LIST_FIRST(&pool->clients); c; c = next) {
 		next = LIST_NEXT(c, link);
-		if (client_has_stalled(c, now_ms))
+		if (client_has_stalled(c, now_ms) && (!of || crowd_is_of(c->crowd, of)))
 			client_on_timeout(&c->timer);
 	}
 }

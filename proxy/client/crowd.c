@@ -35,13 +35,25 @@ void crowds_free(struct crowds **cp)
 	*cp = NULL;
 }
 
+static bool crowd_has(const struct crowd *crowd, const struct ip *ip)
+{
+	return crowd->ip.ipv6 == ip->ipv6 && !memcmp(crowd->ip.bytes, ip->bytes, sizeof ip->bytes);
+}
+
+bool crowd_is_of(const struct crowd *crowd, const struct ip *address)
+{
+	struct ip ip = ip_client(address);
+
+	return crowd && crowd_has(crowd, &ip);
+}
+
 static struct crowd *crowd_find(struct crowds *crowds, const struct ip *ip)
 {
 	struct crowd_bucket *bucket = &crowds->buckets[hash_keyed(ip->bytes, sizeof ip->bytes) % CROWD_BUCKETS];
 	struct crowd *found;
 
 	LIST_FOREACH(found, bucket, link)
-		if (found->ip.ipv6 == ip->ipv6 && !memcmp(found->ip.bytes, ip->bytes, sizeof ip->bytes))
+		if (crowd_has(found, ip))
 			return found;
 	if (!(found = calloc(1, sizeof *found)))
 		return NULL;

@@ -17,6 +17,8 @@ void crowds_free(struct crowds **);            /* must be empty */
 enum crowd_answer { CROWD_JOINED, CROWD_FULL /* the address has max already */, CROWD_NO_MEMORY };
 /* Counts one more connection of that address; max is at least 1. *crowd is set only for CROWD_JOINED. */
 enum crowd_answer crowd_join(struct crowds *, const struct ip *, size_t max, struct crowd **crowd);
+/* Whether it is the one of that address; NULL is nobody's. */
+bool crowd_is_of(const struct crowd *, const struct ip *);
 void crowd_leave(struct crowds *, struct crowd **);    /* sets *crowd to NULL; it may be NULL already */
 
 #endif

@@ -46,6 +46,8 @@ int conn_start_tls(struct conn *, struct tls_context *, const char *host, const 
     __attribute__((warn_unused_result));
 /* After conn_start_tls(), in the same turn of the loop: no session is offered. */
 void conn_resume_none(struct conn *);
+/* Likewise: HTTP/2 is offered before HTTP/1.1; conn_protocol() tells what the peer has chosen. */
+void conn_offer_h2(struct conn *);
 /* Whether the handshake failed because utfeed offered a session of TLS 1.2 and no newer version: both sides had no
  * version or cipher in common, or the peer speaks a newer one. On another connection, without an offered session, it
  * may succeed. */

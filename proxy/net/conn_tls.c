@@ -43,6 +43,7 @@ struct conn_tls {
 	time_t proven_until;           /* see tls_sessions.h; 0: nothing was verified or resumed. */
 	SSL_SESSION *offered;          /* Borrowed from the SSL, to be compared only; NULL: none. */
 	bool anew;                     /* No session is to be offered */
+	bool offers_h2;                /* HTTP/2 is, before HTTP/1.1 */
 	bool narrow;                   /* a session is offered, and no version newer than its own */
 	const char *host;              /* NULL: the peer is a client */
 	char peer[];                   /* the way, a blank, the host: the key of sessions */
@@ -223,7 +224,7 @@ static int tls_open(struct conn *conn)
 	struct tls_why why;
 
 	if (!(tls->ssl = tls_context_open(tls->context, &why)) || tls_wire_attach(&tls->wire, tls->ssl) ||
-	    (tls->host && tls_expect(tls->ssl, tls->host))) {
+	    (tls->host && tls_expect(tls->ssl, tls->host)) || (tls->offers_h2 && tls_alpn_offer_h2(tls->ssl))) {
 		conn->err = ENOMEM;
 		failure_set(&tls->failure, FAILURE_PROXY_INTERNAL_ERROR, "%s", why.text);
 		return -1;
@@ -471,6 +472,11 @@ int conn_start_tls(struct conn *conn, struct tls_context *context, const char *h
 void conn_resume_none(struct conn *conn)
 {
 	conn->tls->anew = true;
+}
+
+void conn_offer_h2(struct conn *conn)
+{
+	conn->tls->offers_h2 = true;
 }
 
 bool conn_was_too_narrow(const struct conn *conn)

@@ -77,7 +77,7 @@ struct h2_settings {
 	uint64_t write_timeout_ms;     /* for the socket to take something of what is written */
 	bool secure;                   /* the connection speaks TLS */
 	bool shared;                   /* the peer speaks for many clients: its limits are ten times as high */
-	uint64_t ping_ms;              /* h2_ask(): after so long without a stream PING asks whether the peer is there */
+	uint64_t ping_ms;              /* h2_ask(): an idle session asks by PING whether the peer is there; 0: never */
 };
 
 /* The owner of a session gets these calls. idle and ended may free the session, opened and room may only end it. */
@@ -110,8 +110,8 @@ bool h2_head_is_cut(const struct conn *stream);
 void h2_require_http1(struct conn *stream);
 void h2_refuse(struct conn *stream);
 
-/* How many more streams may be opened now: one before the peer's SETTINGS came, none while it has to answer a PING, and
- * none for ever after GOAWAY or h2_leave(), or when all numbers of streams are used up. */
+/* How many more streams may be opened now. Before the peer's SETTINGS came it is one, while the peer has to answer a
+ * PING none. After GOAWAY, and when all numbers of streams are used up, it is none for ever. */
 size_t h2_room(const struct h2 *);
 /* A stream for one request. The connection takes its message, and gives the response's: then it ends. It gives the last
  * byte of a response only once its stream has ended as it should (RFC 9113 section 8.1). If that does not come, the
@@ -129,7 +129,7 @@ enum h2_fate h2_fate(const struct conn *stream);
  * the session takes no more streams before something does: it may answer PING alone. */
 void h2_doubt(struct conn *stream);
 
-/* Takes no more streams. A server tells the peer so, and once the peer has seen that, which streams were served
+/* h2_serve(): takes no more streams. Tells the peer so, and once the peer has seen that, which streams were served
  * (section 6.8). Ends when they are done. */
 void h2_leave(struct h2 *);
 /* The same for the session of a stream. */

@@ -286,9 +286,11 @@ void h2_ask_close(struct h2_stream *stream)
 {
 	nghttp2_session *ng = stream->session->ng;
 
-	if (!stream->id)
+	if (!stream->sent) {           /* nghttp2 may keep its request for ever, if the peer takes no more streams */
+		if (stream->id)
+			h2_stream_reset(stream, NGHTTP2_CANCEL);
 		h2_stream_end(stream, true);
-	else if (!stream->failed &&
+	} else if (!stream->failed &&
 	    (!stream->read_ended || nghttp2_session_get_stream_local_close(ng, stream->id) != 1))
 		h2_stream_reset(stream, NGHTTP2_CANCEL);
 }

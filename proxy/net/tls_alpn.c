@@ -35,6 +35,11 @@ void tls_alpn_set(SSL_CTX *ctx, const struct tls_settings *settings)
 		SSL_CTX_set_alpn_protos(ctx, alpn + ALPN_H2_BYTES, ALPN_CLIENT_BYTES);
 }
 
+int tls_alpn_offer_h2(SSL *ssl)
+{
+	return SSL_set_alpn_protos(ssl, alpn, ALPN_H2_BYTES + ALPN_CLIENT_BYTES);
+}
+
 enum conn_protocol tls_alpn_chosen(const SSL *ssl)
 {
 	const unsigned char *name;

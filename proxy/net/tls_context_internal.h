@@ -63,6 +63,8 @@ bool tls_is_strong(const SSL_CIPHER *);        /* TLS_CIPHERS_STRONG has it */
 
 /* tls_alpn.c. Sets what is offered to servers, or chosen of what clients offer. */
 void tls_alpn_set(SSL_CTX *, const struct tls_settings *);
+/* To one server, HTTP/2 before HTTP/1.1, whatever the context says. Other than 0: out of memory. */
+int tls_alpn_offer_h2(SSL *);
 enum conn_protocol tls_alpn_chosen(const SSL *);       /* once the handshake is done */
 
 /* tls_failure.c. Notes why utfeed itself refuses the peer, which has to last. */

@@ -26,6 +26,7 @@ void backoff_free(struct backoff **pp)
 		return;
 	backoff_table_clear(&(*pp)->urls);
 	backoff_table_clear(&(*pp)->hosts);
+	backoff_table_clear(&(*pp)->protocols);
 	pthread_mutex_destroy(&(*pp)->lock);
 	free(*pp);
 	*pp = NULL;
@@ -44,6 +45,7 @@ void backoff_enter(struct backoff *b)
 void backoff_exit(struct backoff *b)
 {
 	atomic_store_explicit(&b->n, b->urls.n + b->hosts.n, memory_order_relaxed);
+	atomic_store_explicit(&b->n_protocols, b->protocols.n, memory_order_relaxed);
 	pthread_mutex_unlock(&b->lock);
 }
 

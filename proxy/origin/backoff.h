@@ -1,6 +1,6 @@
-/* Owns what is remembered of origins so as not to ask them too often: pauses of URLs and of hosts, and the least time
- * between two requests. One for all workers, under a lock of its own.
- * Must not know: connections, caches, heads of responses. Bounded, by two tables (backoff_table).
+/* Owns what is remembered of origins so as not to ask them too often: pauses of URLs and of hosts, the least time
+ * between two requests, and which protocol a host answers better. One for all workers, under a lock of its own.
+ * Must not know: connections, caches, heads of responses. Bounded, by three tables (backoff_table).
  * Invariant: what came of a request that was sent before a pause began neither ends the pause nor makes the next one
  * longer. Source: RFC 9110 section 10.2.3, RFC 6585 section 4. */
 #ifndef UTFEED_PROXY_ORIGIN_BACKOFF_H
@@ -83,6 +83,22 @@ void backoff_learn(struct backoff *, const struct backoff_request *, const struc
 void backoff_works(struct backoff *, enum backoff_of, const struct backoff_request *, const struct backoff_terms *);
 /* Nothing came of the request: the next one goes ahead. */
 void backoff_leave(struct backoff *, const struct backoff_request *, const struct backoff_terms *);
+
+/* Which protocol an https host answers better, for an hour. REQUIRED: the host itself has said that it has to be
+ * HTTP/1.1. */
+enum backoff_protocol {
+	BACKOFF_PROTOCOL_ANY, BACKOFF_PROTOCOL_HTTP_1, BACKOFF_PROTOCOL_HTTP_2, BACKOFF_PROTOCOL_REQUIRED
+};
+
+/* ANY: nothing is remembered. What the URL itself answered better counts more than what others of its host did. */
+enum backoff_protocol backoff_protocol(struct backoff *, const struct backoff_request *, uint64_t now_ms);
+/* The same for a URL behind any parent proxy, to be shown. */
+enum backoff_protocol backoff_protocol_shown(struct backoff *, struct slice url, uint64_t now_ms);
+/* Whether a URL that gets an error over one protocol may be asked over the other: once an hour. */
+bool backoff_asks_twice(struct backoff *, const struct backoff_request *, uint64_t now_ms);
+/* The URL was asked by both; ANY: neither answer is better. REQUIRED: it was asked by HTTP/2 alone. */
+void backoff_learn_protocol(struct backoff *, const struct backoff_request *, enum backoff_protocol better,
+    uint64_t now_ms);
 
 /* What is remembered of a URL, or of a host as http://name:port. */
 struct backoff_shown {

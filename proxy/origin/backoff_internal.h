@@ -1,5 +1,5 @@
 /* Owns what the files of backoff share: backoff.c asks and tells, backoff_host.c spells hosts,
- * backoff_shown.c shows and ends what is remembered.
+ * backoff_protocol.c remembers protocols, backoff_shown.c shows and ends what is remembered.
  * Must not know: what backoff.h must not. Invariant: the tables are touched between backoff_enter() and backoff_exit()
  * alone. */
 #ifndef UTFEED_PROXY_ORIGIN_BACKOFF_INTERNAL_H
@@ -14,9 +14,12 @@
 
 struct backoff {
 	atomic_size_t n;               /* changes under the lock; 0 can be seen without it: nothing is remembered */
+	atomic_size_t n_protocols;     /* likewise, of protocols */
 	pthread_mutex_t lock;          /* guards what follows */
 	size_t tidied;                 /* the bucket that was looked through last */
 	struct backoff_table urls, hosts;
+	struct backoff_table protocols;        /* of hosts and of URLs; an entry counts until until_ms */
+	size_t protocols_tidied;               /* as tidied */
 };
 
 /* A host as it is remembered: scheme, name and port in one spelling; bare: the name. */

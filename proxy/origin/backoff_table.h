@@ -31,6 +31,7 @@ struct backoff_entry {
 	bool plain;                    /* The first request behind the pause has no fields of its client. */
 	uint8_t doublings;             /* Pauses in a row that nobody asked for. */
 	uint8_t why;                   /* Of enum failure_kind. */
+	uint8_t protocol;              /* Of enum backoff_protocol. */
 	uint16_t status;               /* That the origin gave; 0: none came. */
 	uint32_t saved;                /* Requests that the pause kept from the origin. */
 	uint64_t began_ms, until_ms;   /* The pause; until_ms 0: none since the last success. */

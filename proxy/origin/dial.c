@@ -41,6 +41,7 @@ struct dial {
 	char *host;
 	uint16_t port;
 	const struct conf_parent *parent;      /* Addresses are those of the parent; NULL: of the origin. */
+	bool h2;                       /* Is offered over TLS. */
 	bool by_connect;               /* A tunnel leads through the parent. */
 	struct parent_tunnel *tunnel;  /* The tunnel is being asked for. */
 	struct conn *conn;             /* The attempt that won; tunnel or TLS is under way. */
@@ -269,6 +270,8 @@ static int dial_start_tls(struct dial *dial)
 		failed = conn_start_tls(dial->conn, dial->tls, dial->host, way.bytes);
 	if (!failed && dial->anew)
 		conn_resume_none(dial->conn);
+	if (!failed && dial->h2)
+		conn_offer_h2(dial->conn);
 	text_free(&way);
 	return failed;
 }
@@ -406,6 +409,7 @@ struct dial *dial_start(struct loop *loop, struct resolver *resolver, const stru
 	dial->timing = target->timing;
 	dial->resolver = resolver;
 	dial->tls = target->tls;
+	dial->h2 = target->h2;
 	dial->ready = ready;
 	dial->arg = arg;
 	dial->port = target->port;

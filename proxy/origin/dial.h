@@ -27,6 +27,7 @@ struct dial_target {
 	/* NULL: none. The operator chose the parent, so the guard checks host alone, not the parent's address */
 	const struct conf_parent *parent;
 	bool tunnel;                   /* CONNECT is used with a parent even without TLS. */
+	bool h2;                       /* With tls: HTTP/2 is offered; conn_protocol() tells what the origin chose. */
 	unsigned generation;           /* Of the settings that these pointers point into. */
 	struct log_id id;              /* Of the request that needs the connection. */
 	struct fetch_timing *timing;   /* Likewise; it outlives the handle; NULL: nothing is measured. */

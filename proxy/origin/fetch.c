@@ -50,6 +50,8 @@ void fetch_end(struct fetch *f)
 	fetch_enter(f, FETCH_ENDED);
 	fetch_end_hooks(f);
 	fetch_leave_alone(f);
+	if (f->held)
+		fetch_drop_held(f);
 	fetch_tell_left(f);
 	transform_free(&f->transform);
 	lease_end(&f->lease, &f->conn, false);
@@ -69,7 +71,7 @@ void fetch_fail(struct fetch *f)
 {
 	char url[FETCH_LOG_URL_MAX];
 
-	if (f->phase == FETCH_ENDED)
+	if (f->phase == FETCH_ENDED || fetch_has_held(f))
 		return;
 	fetch_show_url(f, url);
 	log_line_of(LOG_LEVEL_INFO, &f->request.id, "fetch %s: %s%s%s", url, failure_token(f->failure.error),
@@ -153,6 +155,9 @@ static void fetch_on_timeout(struct timer *timer)
 			object_expel_slow(f->object);
 		return;
 	}
+	lease_doubt(f->lease, f->conn);
+	if (f->phase == FETCH_HEAD && fetch_may_fall_back(f))
+		fetch_learn_failed(f);
 	if (f->phase == FETCH_HEAD && f->sending == SENDING_BLOCKED)
 		fetch_fail_as(f, FAILURE_CONNECTION_WRITE_TIMEOUT, "%llu bytes of the request sent",
 		    (unsigned long long)f->sender.bytes);
@@ -197,6 +202,10 @@ static void fetch_on_task(struct task *task)
 	}
 	if (f->phase == FETCH_ENDED) {
 		fetch_free(f);
+		return;
+	}
+	if (notes & NOTE_HELD) {
+		fetch_take_held(f);
 		return;
 	}
 	if (notes & NOTE_MORE && f->conn && f->sending == SENDING_OPEN && f->phase != FETCH_CONNECT && fetch_send(f))

@@ -8,6 +8,7 @@
 #ifndef UTFEED_PROXY_ORIGIN_FETCH_H
 #define UTFEED_PROXY_ORIGIN_FETCH_H
 
+#include "conf/conf.h"
 #include "proxy/base/log.h"
 #include "proxy/http/destination.h"
 #include "proxy/http/redirect.h"
@@ -45,7 +46,8 @@ enum fetch_choice {
 /* The head of a final response, as the hooks get it. */
 struct fetch_answer {
 	const struct http_msg *msg;
-	struct slice upstream;         /* Its bytes. */
+	struct slice upstream;         /* Its bytes; of a response over HTTP/2, those of the head made of it. */
+	bool h2;                       /* It came over HTTP/2. */
 	bool conditional;              /* The request carried the validators. */
 	bool cookies;                  /* A request carried cookies that a redirect had set: nobody else's answer. */
 	const char *url;               /* At which the response was found. */
@@ -64,6 +66,8 @@ struct fetch_hop {
 /* Calls to the cache, which stands between a fetch and its object. All come on the fetch's own thread; any but head and
  * end may be NULL. */
 struct fetch_hooks {
+	/* Whether the response must be a feed, because one is kept. */
+	bool (*expects)(void *arg);
 	/* Whether it is known where a URL leads, so that it need not be asked: the status of the redirect, with the
 	 * URL to which it leads in *to. 0: it is not known. */
 	int (*known)(void *arg, const char *url, struct text *to);
@@ -88,6 +92,8 @@ struct fetch_request {
 	struct settings *settings;
 	struct tls_context *tls;       /* For https. */
 	struct tls_context *hop_tls;   /* For https of other origins that redirects lead to. */
+	enum conf_http2 http2, hop_http2;      /* likewise */
+	bool accepts_feeds;            /* The client asks for a feed first of all. */
 	struct destination to;         /* The fetch takes over its path. */
 	const struct guard *guard;     /* For `to`; as in struct dial_target. */
 	const struct guard *hop_guard; /* For other origins that redirects lead to. */

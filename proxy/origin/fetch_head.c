@@ -24,6 +24,7 @@ static void fetch_ask_unconditionally(struct fetch *f)
 static bool fetch_ask_hooks(struct fetch *f)
 {
 	const struct fetch_answer answer = { .msg = &f->msg, .upstream = { f->head.bytes, f->msg.head_len },
+		.h2 = lease_is_stream(f->lease),
 		.conditional = fetch_is_conditional(f), .cookies = f->cookies,
 		.foreign = f->request.transform.head.way == RESPONSE_FOREIGN,
 		.url = f->url.bytes, .redirected = f->trail.n > 1,
@@ -89,6 +90,13 @@ static bool fetch_start_body(struct fetch *f)
 		fetch_fail_as(f, FAILURE_PARENT_CREDENTIALS, "parent proxy: status 407");
 		return false;
 	}
+	if (f->request.to.tls && fetch_asks_twice(f))
+		return false;
+	return fetch_judge_head(f);
+}
+
+bool fetch_judge_head(struct fetch *f)
+{
 	fetch_tell_head(f);
 	if (fetch_follows(f))
 		return false;

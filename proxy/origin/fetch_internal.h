@@ -1,6 +1,7 @@
 /* Owns what the files of a fetch share. fetch.c has its life (states, timers, ends), fetch_pool.c its memory,
- * fetch_request.c the request. Of the response fetch_head.c has the head, fetch_body.c the body; fetch_alone.c has
- * fetches without readers, fetch_redirect.c redirects, fetch_pause.c pauses.
+ * fetch_request.c the request, fetch_protocol.c the choice between HTTP/2 and HTTP/1.1. Of the response fetch_head.c
+ * has the head, fetch_body.c the body; fetch_alone.c has fetches without readers, fetch_redirect.c redirects,
+ * fetch_pause.c pauses.
  * Must not know: who else runs fetches. Invariant: once a function says that the fetch has ended, nothing of the fetch
  * is touched. */
 #ifndef UTFEED_PROXY_ORIGIN_FETCH_INTERNAL_H
@@ -37,11 +38,16 @@ enum fetch_flow { FLOW_READS, FLOW_WAITS_FOR_ROOM, FLOW_WAITS_FOR_TURN };
 enum fetch_again {
 	AGAIN_DEAD = 1,                /* the connection that was idle is dead */
 	AGAIN_ELSEWHERE = 2,           /* status 408 or 421 */
-	AGAIN_UNCONDITIONALLY = 4      /* the response to a request with validators does not answer */
+	AGAIN_UNCONDITIONALLY = 4,     /* the response to a request with validators does not answer */
+	AGAIN_BY_HTTP_1 = 8,           /* the origin wants it by HTTP/1.1 */
+	AGAIN_UNDONE = 16, AGAIN_UNDONE_TWICE = 32     /* HTTP/2 left it undone; twice */
 };
 
-/* What others note for the fetch's task: the object has room; the last reader left; the request's body has grown. */
-enum fetch_note { NOTE_ROOM = 1, NOTE_LEFT = 2, NOTE_MORE = 4 };
+/* Others note for the fetch's task: the object has room; the last reader left; the request's body has grown; the answer
+ * that is held counts. */
+enum fetch_note { NOTE_ROOM = 1, NOTE_LEFT = 2, NOTE_MORE = 4, NOTE_HELD = 8 };
+
+struct fetch_held;
 
 /* Before `parser` all is cleared when a fetch begins; from there on memory stays with the fetch while it is a spare
  * (fetch_pool), and what is in it is set before it is read. */
@@ -65,6 +71,7 @@ struct fetch {
 	struct object_reader body;     /* of the request's body; its object NULL: none */
 	struct lease *lease;
 	struct conn *conn;
+	struct fetch_held *held;     /* An answer that is held while the other protocol is asked; NULL: none. */
 	struct transform *transform;
 	struct fetch_hooks hooks;
 	struct cookie_jar *jar;        /* What the redirects have set; NULL: nothing. */
@@ -136,12 +143,15 @@ void fetch_make_url(struct fetch *);           /* of request.to */
 /* Begins the request to request.to, or to where that is known to lead. If that fails, the fetch ends in a later turn of
  * the loop. */
 void fetch_connect(struct fetch *);
+void fetch_ask(struct fetch *);                /* the same, to request.to itself */
 void fetch_lease(struct fetch *);              /* gets the connection for it */
+void fetch_own_conn(struct fetch *);           /* its events are the fetch's */
 /* Sends the request, as far as the socket takes it. False: the fetch has ended. */
 bool fetch_send(struct fetch *) __attribute__((warn_unused_result));
 void fetch_start_parser(struct fetch *);       /* for the next response head */
 
-/* Sends the request once more if its connection was idle before and is lost; false: it may not, or has done so. */
+/* Sends the request once more if its connection was there before and is lost, if nothing was done about it, or if the
+ * origin wants it over HTTP/1.1. False: it may not, or has done so. */
 bool fetch_asks_again(struct fetch *);
 /* Likewise, after a status that speaks of the connection alone (RFC 9110 sections 15.5.9 and 15.5.20). */
 bool fetch_asks_elsewhere(struct fetch *);
@@ -151,7 +161,25 @@ bool fetch_is_conditional(const struct fetch *);
  * section 3.2.2), and what the parent says of itself is meant for utfeed. */
 bool fetch_asks_parent(const struct fetch *);
 
+/* fetch_protocol.c */
+bool fetch_wants_h2(struct fetch *);           /* Whether the request goes over HTTP/2, if the origin speaks it. */
+void fetch_learn_required(struct fetch *);     /* The origin requires HTTP/1.1. */
+/* Whether the request is one over HTTP/2 that goes over HTTP/1.1 if it fails. */
+bool fetch_may_fall_back(const struct fetch *);
+void fetch_learn_failed(struct fetch *);       /* It has failed so. */
+/* Over TLS: holds the answer in f->msg and asks over the other protocol. If that is done already, goes back to the held
+ * answer. False: the answer in f->msg counts. */
+bool fetch_asks_twice(struct fetch *) __attribute__((warn_unused_result));
+/* Of a fetch that holds an answer: whether the connection speaks the protocol that gave it. */
+bool fetch_is_same_protocol(const struct fetch *);
+/* The request failed: whether the fetch goes back to an answer that is held. */
+bool fetch_has_held(struct fetch *);
+void fetch_take_held(struct fetch *);         /* Goes on with it. */
+void fetch_drop_held(struct fetch *);         /* It does not count. */
+
 /* fetch_pause.c: what a fetch asks and tells backoff */
+/* Whether the response in f->msg is meant for the client whose credentials went along. */
+bool fetch_is_refusal(const struct fetch *);
 /* Whether the request may be made now; WAIT: f->failure says why not. */
 enum backoff_answer fetch_may_ask(struct fetch *);
 void fetch_tell_head(struct fetch *);          /* A response's head is there, perhaps a redirect's. */
@@ -171,6 +199,8 @@ void fetch_on_alone_timeout(struct timer *);
 
 /* fetch_head.c. False: the fetch has ended, or makes another request. */
 bool fetch_read_head(struct fetch *) __attribute__((warn_unused_result));
+/* Goes on with the response in f->msg, whose body begins with f->behind. */
+bool fetch_judge_head(struct fetch *) __attribute__((warn_unused_result));
 
 /* fetch_redirect.c */
 /* Follows the response in f->msg if it is a redirect to be followed; false: it is not. Else the fetch has ended, or

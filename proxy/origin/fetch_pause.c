@@ -109,8 +109,7 @@ static void fetch_pause_as(struct fetch *f, enum fetch_pauses what, struct backo
 		backoff_pause(f->pool->backoff, BACKOFF_OF_URL, &first, &f->request.terms, now_ms, cause, seconds);
 }
 
-/* Whether the status is meant for the client whose credentials went along. */
-static bool fetch_is_refusal(const struct fetch *f)
+bool fetch_is_refusal(const struct fetch *f)
 {
 	return f->request.credentials && http_status_refuses(f->msg.status);
 }

@@ -52,6 +52,8 @@ static void fetch_leave(struct fetch *f)
 
 	object_set_writer(f->object, NULL);
 	object_detach(&f->body);
+	if (f->held)
+		fetch_drop_held(f);
 	lease_end(&f->lease, &f->conn, false);
 	loop_disarm(loop, &f->timer);
 	loop_disarm(loop, &f->total);

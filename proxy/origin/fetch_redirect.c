@@ -18,6 +18,7 @@ static void fetch_move_on(struct fetch *f, bool same_origin)
 	f->request.guard = f->request.hop_guard;
 	f->request.parents = f->request.hop_parents;
 	f->request.tls = f->request.hop_tls;
+	f->request.http2 = f->request.hop_http2;
 }
 
 /* Tells the hooks of the latest step of the trail; msg as in struct fetch_hop. False: the fetch has ended. */
@@ -80,7 +81,7 @@ bool fetch_follows(struct fetch *f)
  * known was learned without. */
 static int fetch_known(struct fetch *f, struct text *to)
 {
-	if (!f->hooks.known || !f->request.redirects.hops || f->url.failed || f->cookies ||
+	if (f->held || !f->hooks.known || !f->request.redirects.hops || f->url.failed || f->cookies ||
 	    cookie_jar_has(f->jar, &f->request.to))
 		return 0;
 	text_empty(to);

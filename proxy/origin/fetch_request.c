@@ -1,6 +1,6 @@
 /* Owns a fetch's request: its head, its connection, how it goes out, and what sends it once more.
  * Must not know: responses. Invariant: a request that cannot be repeated never goes out on a connection that was idle,
- * because that may be dead. */
+ * because that may be dead; nor is it sent again, unless the origin says that nothing was done about it. */
 #include "proxy/origin/fetch_internal.h"
 
 #include <stdlib.h>
@@ -51,6 +51,11 @@ static void fetch_on_conn(void *arg, enum conn_event event)
 	fetch_listen(f);
 }
 
+void fetch_own_conn(struct fetch *f)
+{
+	conn_set_owner(f->conn, fetch_on_conn, f);
+}
+
 static void fetch_on_ready(void *arg, struct conn *conn, bool reused, const struct failure *failure)
 {
 	struct fetch *f = arg;
@@ -62,7 +67,12 @@ static void fetch_on_ready(void *arg, struct conn *conn, bool reused, const stru
 	}
 	f->conn = conn;
 	f->reused = reused;
-	conn_set_owner(conn, fetch_on_conn, f);
+	fetch_own_conn(f);
+	if (f->held && fetch_is_same_protocol(f)) {
+		lease_end(&f->lease, &f->conn, true);
+		fetch_fail_as(f, FAILURE_HTTP_PROTOCOL_ERROR, "the origin does not speak it");
+		return;
+	}
 	if (fetch_may_ask(f) == BACKOFF_WAIT) {        /* a pause began while it connected, or waited for that */
 		lease_end(&f->lease, &f->conn, true);
 		fetch_fail(f);
@@ -72,7 +82,8 @@ static void fetch_on_ready(void *arg, struct conn *conn, bool reused, const stru
 	if (f->request.timing)                 /* an address as text takes time to make */
 		fetch_timing_address(f->request.timing, conn_peer(conn));
 	fetch_timing_begin(f->request.timing, STAGE_ORIGIN, fetch_loop(f));
-	log_step(&f->request.id, "fetch: connected to %s%s", conn_peer(conn), reused ? ", open before" : "");
+	log_step(&f->request.id, "fetch: connected to %s%s%s", conn_peer(conn), reused ? ", open before" : "",
+	    lease_is_stream(f->lease) ? ", by HTTP/2" : "");
 	stats_add(loop_stats(fetch_loop(f)), STAT_FETCHES, 1);
 	stats_add(loop_stats(fetch_loop(f)), STAT_CONNECTIONS_REUSED, reused);
 	if (fetch_send(f))
@@ -168,21 +179,47 @@ static void fetch_tell_begin(const struct fetch *f)
 	    f->parent ? " through the parent proxy " : "", f->parent ? f->parent->host : "");
 }
 
+/* Behind a dead connection others may be dead, too, but not one in use: of many streams that are lost together, each
+ * would make a connection otherwise. */
+static enum lease_fresh fetch_takes(const struct fetch *f)
+{
+	if (f->tried & AGAIN_ELSEWHERE)
+		return LEASE_ANEW;
+	return f->tried & AGAIN_DEAD || !fetch_repeatable(f) ? LEASE_SOUND : LEASE_ANY;
+}
+
+/* A held answer has one of the places, and may have the only one. */
+static size_t fetch_most_connections(const struct fetch *f)
+{
+	size_t most = f->request.limits.max_connections;
+
+	return f->held && most ? most + 1 : most;
+}
+
+/* A request over the other protocol does not wait long for a connection: there is an answer already. */
+static uint64_t fetch_wait_ms(const struct fetch *f)
+{
+	enum { SECOND_WAIT_MS = 1000 };
+	uint64_t most = f->request.limits.queue_timeout_ms;
+
+	return f->held && most > SECOND_WAIT_MS ? SECOND_WAIT_MS : most;
+}
+
 void fetch_lease(struct fetch *f)
 {
 	const struct fetch_request *request = &f->request;
 	struct dial_target target = { .host = request->to.host, .port = request->to.port,
-		.tls = request->to.tls ? request->tls : NULL, .guard = request->guard,
-		.parent = f->parent, .connect_timeout_ms = request->limits.connect_timeout_ms,
+		.tls = request->to.tls ? request->tls : NULL, .h2 = request->to.tls && fetch_wants_h2(f),
+		.guard = request->guard, .parent = f->parent, .connect_timeout_ms = request->limits.connect_timeout_ms,
 		.generation = request->settings->generation, .id = request->id, .timing = request->timing };
-	const struct lease_terms terms = { request->limits.max_connections, request->limits.queue_timeout_ms,
-		f->tried & (AGAIN_DEAD | AGAIN_ELSEWHERE) || !fetch_repeatable(f) };
+	const struct lease_terms terms = { .max = fetch_most_connections(f), .wait_ms = fetch_wait_ms(f),
+		.fresh = fetch_takes(f) };
 
 	if (!(f->lease = pool_lease(f->pool->connections, &target, &terms, fetch_on_ready, f)))
 		fetch_no_memory(f);
 }
 
-static void fetch_ask(struct fetch *f)
+void fetch_ask(struct fetch *f)
 {
 	const struct fetch_request *request = &f->request;
 
@@ -232,14 +269,39 @@ static void fetch_retry(struct fetch *f, enum fetch_again why)
 	fetch_connect(f);
 }
 
-/* The origin may have closed a connection that was idle while the request was on its way. RFC 9112 section 9.3.1 lets
- * the request be tried again, once, if no byte came back. Only repeatable requests are sent on such a connection. */
+/* Whether a request may go out again whose connection was lost before a byte came back; by enum lease_fate. The origin
+ * may have closed a connection that was idle while the request was on its way: RFC 9112 section 9.3.1 lets the request
+ * be tried again. A request about which nothing was done may always be, as long as its body is still there (RFC 9113
+ * section 8.7). */
+static const struct fetch_fate {
+	enum fetch_again again, once_more;     /* 0: not again */
+	bool any;                              /* the method, too, that cannot be repeated otherwise */
+	const char *why;
+} fetch_fates[] = {
+	[LEASE_FAILED] = { AGAIN_BY_HTTP_1, 0, false, "HTTP/2 has failed" },
+	[LEASE_DEAD] = { AGAIN_DEAD, 0, false, "the connection that was open before is dead" },
+	[LEASE_UNPROCESSED] = { AGAIN_UNDONE, AGAIN_UNDONE_TWICE, true, "the origin has done nothing about it" },
+	[LEASE_NEEDS_HTTP_1] = { AGAIN_BY_HTTP_1, 0, false, "the origin wants it by HTTP/1.1" },
+	[LEASE_TOO_LONG] = { AGAIN_BY_HTTP_1, 0, true, "its head is too long for the origin's HTTP/2" },
+};
+
 bool fetch_asks_again(struct fetch *f)
 {
-	if (!f->reused || f->tried & AGAIN_DEAD || f->head.len || f->interims)
+	enum lease_fate fate = lease_fate(f->lease, f->conn);
+	const struct fetch_fate *row = &fetch_fates[fate];
+	enum fetch_again again = f->tried & row->again ? row->once_more : row->again;
+
+	if (fate == LEASE_FAILED && !fetch_may_fall_back(f))
 		return false;
-	log_step(&f->request.id, "fetch: retried, the connection that was open before is dead");
-	fetch_retry(f, AGAIN_DEAD);
+	if (fate == LEASE_NEEDS_HTTP_1)
+		fetch_learn_required(f);
+	if (!again || f->tried & again || f->head.len || f->interims ||
+	    !(row->any ? !f->sender.body_bytes : fetch_repeatable(f)))
+		return false;
+	log_step(&f->request.id, "fetch: retried, %s", row->why);
+	if (fate == LEASE_FAILED)
+		fetch_learn_failed(f);
+	fetch_retry(f, again);
 	return true;
 }
 

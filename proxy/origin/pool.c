@@ -4,73 +4,16 @@
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/queue.h>
 
 #include "proxy/base/container_of.h"
 #include "proxy/base/hash.h"
 #include "proxy/net/conn.h"
-#include "proxy/net/loop.h"
 #include "proxy/origin/fetch_timing.h"
+#include "proxy/origin/pool_internal.h"
 #include "proxy/settings/parent.h"
 
-/* POOL_SURPLUS_MS: so long a connection that is one too many may be idle. Where many requests come at once most of them
- * find it again, instead of each making and closing one. */
-enum { POOL_BUCKETS = 256, POOL_SURPLUS_MS = 100 };
-
-struct idle {
-	TAILQ_ENTRY(idle) link;        /* in the origin's list, latest first */
-	TAILQ_ENTRY(idle) age;         /* in the pool's list, oldest first */
-	struct pool_origin *origin;
-	struct conn *conn;
-	uint64_t since_ms;
-	struct timer timer;
-};
-
-TAILQ_HEAD(idle_list, idle);
-TAILQ_HEAD(lease_list, lease);
-
-/* The connections of one origin; freed when nothing is leased, idle or waiting. */
-struct pool_origin {
-	LIST_ENTRY(pool_origin) link;
-	struct pool *pool;
-	char *host;
-	struct dial_target target;   /* host points to the copy */
-	size_t leased, n_idle;
-	struct idle_list idle;
-	struct timer surplus;          /* runs while there are more idle ones than are kept */
-	struct lease_list waiting;
-};
-
-LIST_HEAD(pool_bucket, pool_origin);
-
-struct pool {
-	struct loop *loop;
-	struct resolver *resolver;
-	struct pool_limits limits;
-	unsigned generation;           /* connections of this generation alone are kept idle */
-	size_t n_idle;
-	struct pool_origin *latest;    /* which the latest lease was of; NULL: it is gone */
-	struct idle_list ages;
-	struct pool_bucket buckets[POOL_BUCKETS];
-};
-
-enum lease_phase { LEASE_WAITING, LEASE_LATE, LEASE_OPENING, LEASE_READY };
-
-struct lease {
-	TAILQ_ENTRY(lease) link;       /* while WAITING */
-	struct pool_origin *at;
-	enum lease_phase phase;
-	struct lease_terms terms;
-	uint64_t connect_timeout_ms;
-	struct log_id id;              /* of the request that needs the connection */
-	struct fetch_timing *timing;   /* likewise; borrowed; NULL: nothing is measured */
-	struct timer timer;            /* while WAITING */
-	struct dial *dial;           /* while OPENING */
-	struct conn *conn;             /* an idle connection on its way to ready() */
-	struct task task;
-	lease_ready_f *ready;
-	void *arg;
-};
+/* So long leases wait for a connection under way that may speak HTTP/2, and for what a new session says of its room. */
+enum { POOL_TOGETHER_MS = 300 };
 
 /* Bits of the phases that may follow. */
 #define TO(phase) (1u << LEASE_##phase)
@@ -93,7 +36,28 @@ static bool pool_same(const struct dial_target *a, const struct dial_target *b)
 	    parent_same(a->parent, b->parent) && !strcmp(a->host, b->host);
 }
 
-static void pool_on_surplus(struct timer *);
+static void pool_on_serve(struct task *task)
+{
+	pool_serve(container_of(task, struct pool_origin, serve));
+}
+
+void pool_hold(struct pool_origin *origin, size_t dials)
+{
+	origin->dials = dials;
+	origin->begun = 0;
+	if (dials)
+		loop_disarm(origin->pool->loop, &origin->together);
+	else
+		loop_arm(origin->pool->loop, &origin->together, POOL_TOGETHER_MS);
+}
+
+static void pool_on_together(struct timer *timer)
+{
+	struct pool_origin *origin = container_of(timer, struct pool_origin, together);
+
+	pool_hold(origin, 2 * origin->dials + !origin->dials);
+	pool_serve(origin);
+}
 
 static struct pool_origin *pool_origin_get(struct pool *pool, const struct dial_target *target)
 {
@@ -114,130 +78,60 @@ static struct pool_origin *pool_origin_get(struct pool *pool, const struct dial_
 	origin->target = *target;
 	origin->target.host = origin->host;
 	origin->target.timing = NULL;       /* this request's alone */
-	origin->surplus.fire = pool_on_surplus;
+	origin->surplus.fire = idle_on_surplus;
+	origin->together.fire = pool_on_together;
+	origin->serve.run = pool_on_serve;
+	origin->dials = 1;
 	TAILQ_INIT(&origin->idle);
 	TAILQ_INIT(&origin->waiting);
 	LIST_INSERT_HEAD(bucket, origin, link);
 	return pool->latest = origin;
 }
 
-static void pool_origin_put(struct pool_origin *origin)
+void pool_origin_put(struct pool_origin *origin)
 {
-	if (origin->leased || origin->n_idle || !TAILQ_EMPTY(&origin->waiting))
+	if (origin->n_leases || origin->n_idle || origin->n_sessions)
 		return;
 	if (origin->pool->latest == origin)
 		origin->pool->latest = NULL;
 	LIST_REMOVE(origin, link);
 	loop_disarm(origin->pool->loop, &origin->surplus);
+	loop_disarm(origin->pool->loop, &origin->together);
+	loop_forget_own(origin->pool->loop, &origin->serve);
 	free(origin->host);
 	free(origin);
 }
 
-/* Takes the connection out of the pool; it is the caller's from now on. */
-static struct conn *idle_take(struct idle *idle)
+/* The connection is made, or is not: whether it is for all who wait. */
+static struct conn *lease_share(struct lease *lease, struct conn *conn)
 {
-	struct pool_origin *origin = idle->origin;
-	struct conn *conn = idle->conn;
+	struct pool_origin *origin = lease->at;
 
-	TAILQ_REMOVE(&origin->idle, idle, link);
-	TAILQ_REMOVE(&origin->pool->ages, idle, age);
-	origin->n_idle--;
-	origin->pool->n_idle--;
-	loop_disarm(origin->pool->loop, &idle->timer);
-	free(idle);
+	if (!lease->h2)
+		return conn;
+	origin->apart = !conn || conn_protocol(conn) != CONN_HTTP_2;
+	pool_hold(origin, origin->apart);
+	if (!origin->apart) {
+		lease->placed = false;
+		origin->leased--;
+		conn = session_begin(lease, conn);
+	}
+	pool_serve(origin);
 	return conn;
-}
-
-static void idle_drop(struct idle *idle)
-{
-	struct pool_origin *origin = idle->origin;
-	struct conn *conn = idle_take(idle);
-
-	conn_close(&conn);
-	pool_origin_put(origin);
-}
-
-/* Drops an idle connection that the origin has closed, or on which it sent something unasked. Messages of TLS itself do
- * not count. */
-static void idle_on_conn(void *arg, enum conn_event event)
-{
-	struct idle *idle = arg;
-	char byte;
-
-	(void)event;
-	if (conn_read(idle->conn, &byte, sizeof byte) != CONN_AGAIN)
-		idle_drop(idle);
-}
-
-static void idle_on_timeout(struct timer *timer)
-{
-	idle_drop(container_of(timer, struct idle, timer));
-}
-
-/* Picks the latest idle connection on which nothing has arrived. The origin closed the others, or sent something
- * unasked, and only the event is yet to come: such bytes must not become the answer to a request (RFC 9112 section
- * 9.5). Bytes that arrive later in the same turn of the loop are not seen, nor those that are still under way. NULL:
- * none. */
-static struct conn *idle_pick(struct pool_origin *origin)
-{
-	struct idle *idle;
-	char byte;
-
-	while ((idle = TAILQ_FIRST(&origin->idle))) {
-		if (conn_is_quiet(idle->conn) || conn_read(idle->conn, &byte, sizeof byte) == CONN_AGAIN)
-			return idle_take(idle);
-		idle_drop(idle);
-	}
-	return NULL;
-}
-
-/* Closes those that are too many and have not been needed for a while, the one idle for longest first. At least one is
- * left, and keeps o. */
-static void pool_on_surplus(struct timer *timer)
-{
-	struct pool_origin *origin = container_of(timer, struct pool_origin, surplus);
-	struct pool *pool = origin->pool;
-	uint64_t now = loop_now_ms(pool->loop);
-	struct idle *oldest = TAILQ_LAST(&origin->idle, idle_list);
-
-	while (origin->n_idle > pool->limits.idle_per_origin && now - oldest->since_ms >= POOL_SURPLUS_MS) {
-		idle_drop(oldest);
-		oldest = TAILQ_LAST(&origin->idle, idle_list);
-	}
-	if (origin->n_idle > pool->limits.idle_per_origin)
-		loop_arm(pool->loop, &origin->surplus, POOL_SURPLUS_MS);
-}
-
-static void pool_keep(struct pool_origin *origin, struct conn *conn)
-{
-	struct pool *pool = origin->pool;
-	bool keeps = pool->limits.idle_per_origin && origin->target.generation == pool->generation;
-	struct idle *idle = keeps ? malloc(sizeof *idle) : NULL;
-
-	if (!idle) {
-		conn_close(&conn);
-		return;
-	}
-	*idle = (struct idle){ .origin = origin, .conn = conn, .since_ms = loop_now_ms(pool->loop),
-		.timer.fire = idle_on_timeout };
-	TAILQ_INSERT_HEAD(&origin->idle, idle, link);
-	TAILQ_INSERT_TAIL(&pool->ages, idle, age);
-	origin->n_idle++;
-	pool->n_idle++;
-	conn_set_owner(conn, idle_on_conn, idle);
-	conn_want(conn, true, false);
-	loop_arm(pool->loop, &idle->timer, pool->limits.idle_timeout_ms);
-	if (origin->n_idle > pool->limits.idle_per_origin && !origin->surplus.queue)
-		loop_arm(pool->loop, &origin->surplus, POOL_SURPLUS_MS);
-	if (pool->n_idle > pool->limits.idle_total)
-		idle_drop(TAILQ_FIRST(&pool->ages));
 }
 
 static void lease_on_open(void *arg, struct conn *conn, const struct failure *failure)
 {
 	struct lease *lease = arg;
+	bool made = conn;
+	struct failure own;
 
 	lease->dial = NULL;
+	conn = lease_share(lease, conn);
+	if (made && !conn) {
+		failure_set(&own, FAILURE_PROXY_INTERNAL_ERROR, "out of memory");
+		failure = &own;
+	}
 	lease_enter(lease, LEASE_READY);
 	lease->ready(lease->arg, conn, false, failure);
 }
@@ -252,19 +146,7 @@ static void lease_on_task(struct task *task)
 	lease_enter(lease, LEASE_READY);
 	if (!conn)
 		failure_set(&failure, FAILURE_PROXY_INTERNAL_ERROR, "out of memory");
-	lease->ready(lease->arg, conn, conn, conn ? NULL : &failure);
-}
-
-static void lease_on_timeout(struct timer *timer)
-{
-	struct lease *lease = container_of(timer, struct lease, timer);
-	struct failure failure;
-
-	TAILQ_REMOVE(&lease->at->waiting, lease, link);
-	lease_enter(lease, LEASE_LATE);
-	failure_set(&failure, FAILURE_CONNECTION_LIMIT, "none of %zu connections free within %llu ms", lease->terms.max,
-	    (unsigned long long)lease->terms.wait_ms);
-	lease->ready(lease->arg, NULL, false, &failure);
+	lease->ready(lease->arg, conn, conn && lease->reused, conn ? NULL : &failure);
 }
 
 /* An idle connection on its way to ready() stays registered for events, since unregistering it and registering it again
@@ -274,7 +156,32 @@ static void lease_on_conn(void *arg, enum conn_event event)
 	(void)arg, (void)event;
 }
 
-/* The lease's turn has come: it gets an idle connection, or a new one. */
+/* The lease's turn has come. */
+static void lease_leave_queue(struct lease *lease)
+{
+	struct pool *pool = lease->at->pool;
+
+	TAILQ_REMOVE(&lease->at->waiting, lease, link);
+	loop_disarm(pool->loop, &lease->timer);
+	lease_enter(lease, LEASE_OPENING);
+	fetch_timing_end(lease->timing, STAGE_QUEUE, pool->loop);
+}
+
+/* Closes what is idle and of no use to the lease, where it would be one too many. */
+static void lease_make_room(const struct lease *lease)
+{
+	struct pool_origin *origin = lease->at;
+	size_t max = lease->terms.max;
+
+	if (!max)
+		return;
+	if (lease->terms.fresh && origin->n_idle && origin->leased + origin->n_sessions + origin->n_idle > max)
+		idle_drop_oldest(origin);
+	if (origin->leased + origin->n_sessions > max)
+		session_close_resting(origin);
+}
+
+/* An idle connection for the lease, or a new one. */
 static void lease_open(struct lease *lease)
 {
 	struct pool_origin *origin = lease->at;
@@ -282,29 +189,74 @@ static void lease_open(struct lease *lease)
 	struct dial_target target = origin->target;
 
 	origin->leased++;
-	loop_disarm(pool->loop, &lease->timer);
-	lease_enter(lease, LEASE_OPENING);
-	fetch_timing_end(lease->timing, STAGE_QUEUE, pool->loop);
+	lease->placed = true;
+	lease_leave_queue(lease);
+	lease->offered = target.h2 = lease->h2;
 	target.timing = lease->timing;
 	target.connect_timeout_ms = lease->connect_timeout_ms;
 	target.id = lease->id;
-	if (lease->terms.fresh && lease->terms.max && origin->n_idle &&
-	    origin->leased + origin->n_idle > lease->terms.max)
-		idle_drop(TAILQ_LAST(&origin->idle, idle_list));
-	else if (!lease->terms.fresh && (lease->conn = idle_pick(origin)))
+	lease_make_room(lease);
+	if (!lease->terms.fresh && (lease->conn = idle_pick(origin, lease->h2, &lease->offered)) != NULL) {
+		lease->reused = true;
 		conn_set_owner(lease->conn, lease_on_conn, lease);
+	}
 	if (lease->conn || !(lease->dial = dial_start(pool->loop, pool->resolver, &target, lease_on_open, lease)))
 		loop_defer(pool->loop, &lease->task);
+	else if (lease->h2 && !origin->begun++)
+		loop_arm(pool->loop, &origin->together, POOL_TOGETHER_MS);
 }
 
-static void pool_serve(struct pool_origin *origin)
+static bool lease_has_place(const struct lease *lease)
 {
-	struct lease *lease;
+	struct pool_origin *origin = lease->at;
 
-	while ((lease = TAILQ_FIRST(&origin->waiting)) && (!lease->terms.max || origin->leased < lease->terms.max)) {
-		TAILQ_REMOVE(&origin->waiting, lease, link);
-		lease_open(lease);
+	return !lease->terms.max || origin->leased + origin->n_sessions < lease->terms.max ||
+	    session_rests(origin);
+}
+
+/* Gives the lease what it can have now, a stream before a connection. False: it has to wait. */
+static bool lease_serve(struct lease *lease)
+{
+	const struct pool_origin *origin = lease->at;
+
+	if (lease->h2 && session_serve(lease)) {
+		lease_leave_queue(lease);
+		conn_set_owner(lease->conn, lease_on_conn, lease);
+		loop_defer(origin->pool->loop, &lease->task);
+		return true;
 	}
+	if (!lease_has_place(lease) || (lease->h2 && !origin->apart && origin->begun >= origin->dials))
+		return false;
+	lease_open(lease);
+	return true;
+}
+
+/* First come, first served. But a lease that waits for a connection holds back none that can have a stream. */
+void pool_serve(struct pool_origin *origin)
+{
+	struct lease *lease, *next;
+
+	for (lease = TAILQ_FIRST(&origin->waiting); lease; lease = next) {
+		next = TAILQ_NEXT(lease, link);
+		if (!lease_serve(lease) && LIST_EMPTY(&origin->sessions) && !lease_has_place(lease))
+			return;
+	}
+}
+
+static void lease_on_timeout(struct timer *timer)
+{
+	struct lease *lease = container_of(timer, struct lease, timer);
+	struct failure failure;
+
+	if (lease_has_place(lease)) {
+		lease_open(lease);
+		return;
+	}
+	TAILQ_REMOVE(&lease->at->waiting, lease, link);
+	lease_enter(lease, LEASE_LATE);
+	failure_set(&failure, FAILURE_CONNECTION_LIMIT, "none of %zu connections free within %llu ms", lease->terms.max,
+	    (unsigned long long)lease->terms.wait_ms);
+	lease->ready(lease->arg, NULL, false, &failure);
 }
 
 struct lease *pool_lease(struct pool *pool, const struct dial_target *target, const struct lease_terms *terms,
@@ -318,15 +270,34 @@ struct lease *pool_lease(struct pool *pool, const struct dial_target *target, co
 			pool_origin_put(origin);
 		return NULL;
 	}
-	*lease = (struct lease){ .at = origin, .terms = *terms, .connect_timeout_ms = target->connect_timeout_ms,
+	*lease = (struct lease){ .at = origin, .terms = *terms, .h2 = target->h2,
+		.connect_timeout_ms = target->connect_timeout_ms,
 		.id = target->id, .timing = target->timing, .ready = ready, .arg = arg, .task.run = lease_on_task,
 		.timer.fire = lease_on_timeout };
 	fetch_timing_begin(lease->timing, STAGE_QUEUE, pool->loop);
-	TAILQ_INSERT_TAIL(&lease->at->waiting, lease, link);
-	pool_serve(lease->at);
-	if (lease->phase == LEASE_WAITING)
+	origin->n_leases++;
+	TAILQ_INSERT_TAIL(&origin->waiting, lease, link);
+	if (!lease_serve(lease))
 		loop_arm(pool->loop, &lease->timer, terms->wait_ms);
 	return lease;
+}
+
+/* Gives back the place that the lease has, or waits for. */
+static void lease_leave(struct lease *lease)
+{
+	struct pool_origin *origin = lease->at;
+
+	if (lease->phase == LEASE_WAITING)
+		TAILQ_REMOVE(&origin->waiting, lease, link);
+	if (lease->placed)
+		origin->leased--;
+	if (lease->dial && lease->h2 && origin->begun)
+		origin->begun--;
+	dial_cancel(&lease->dial);
+	conn_close(&lease->conn);
+	loop_disarm(origin->pool->loop, &lease->timer);
+	loop_forget_own(origin->pool->loop, &lease->task);
+	assert(task_is_out(&lease->task));
 }
 
 void lease_end(struct lease **lp, struct conn **cp, bool keep)
@@ -337,25 +308,43 @@ void lease_end(struct lease **lp, struct conn **cp, bool keep)
 	if (!lease)
 		return;
 	struct pool_origin *origin = lease->at;
-	if (lease->phase == LEASE_WAITING)
-		TAILQ_REMOVE(&origin->waiting, lease, link);
-	else if (lease->phase != LEASE_LATE)
-		origin->leased--;
-	dial_cancel(&lease->dial);
-	conn_close(&lease->conn);
-	loop_disarm(origin->pool->loop, &lease->timer);
-	loop_forget_own(origin->pool->loop, &lease->task);
-	assert(task_is_out(&lease->task));
-	free(lease);
-	origin->leased++;           /* keeps o until the connection is kept or closed */
-	if (*cp && keep) {
-		pool_keep(origin, *cp);
+	lease_leave(lease);
+	if (*cp && keep && !lease->streams) {
+		idle_keep(origin, *cp, lease->offered);
 		*cp = NULL;
 	}
 	conn_close(cp);
-	origin->leased--;
+	session_leave(lease);
+	free(lease);
 	pool_serve(origin);
+	origin->n_leases--;
 	pool_origin_put(origin);
+}
+
+bool lease_is_stream(const struct lease *lease)
+{
+	return lease->streams;
+}
+
+bool lease_offered_h2(const struct lease *lease)
+{
+	return lease->offered;
+}
+
+void lease_doubt(const struct lease *lease, struct conn *conn)
+{
+	if (lease->streams)
+		h2_doubt(conn);
+}
+
+enum lease_fate lease_fate(const struct lease *lease, const struct conn *conn)
+{
+	static const enum lease_fate fates[] = { [H2_FATE_UNKNOWN] = LEASE_FAILED,
+		[H2_FATE_UNPROCESSED] = LEASE_UNPROCESSED, [H2_FATE_NEEDS_HTTP_1] = LEASE_NEEDS_HTTP_1,
+		[H2_FATE_TOO_LONG] = LEASE_TOO_LONG };
+	enum lease_fate fate = lease->streams ? fates[h2_fate(conn)] : LEASE_FAILED;
+
+	return fate == LEASE_FAILED && lease->reused && (lease->lost || !lease->streams) ? LEASE_DEAD : fate;
 }
 
 struct pool *pool_new(struct loop *loop, struct resolver *resolver)
@@ -367,13 +356,14 @@ struct pool *pool_new(struct loop *loop, struct resolver *resolver)
 	pool->loop = loop;
 	pool->resolver = resolver;
 	TAILQ_INIT(&pool->ages);
+	TAILQ_INIT(&pool->resting);
 	return pool;
 }
 
 void pool_renew(struct pool *pool, const struct pool_limits *limits, unsigned generation)
 {
-	while (!TAILQ_EMPTY(&pool->ages))
-		idle_drop(TAILQ_FIRST(&pool->ages));
+	idle_drop_all(pool);
+	session_close_all(pool, true);
 	pool->limits = *limits;
 	pool->generation = generation;
 }
@@ -384,8 +374,8 @@ void pool_free(struct pool **pp)
 
 	if (!pool)
 		return;
-	while (!TAILQ_EMPTY(&pool->ages))
-		idle_drop(TAILQ_FIRST(&pool->ages));
+	idle_drop_all(pool);
+	session_close_all(pool, false);
 	free(pool);
 	*pp = NULL;
 }

@@ -38,7 +38,7 @@ static void probe_on_ready(void *arg, struct conn *conn, bool reused, const stru
 struct probe *probe_start(struct fetch_pool *fetches, const struct dial_target *target, size_t max_connections,
     uint64_t wait_ms, probe_done_f *done, void *arg)
 {
-	const struct lease_terms terms = { max_connections, wait_ms, false };
+	const struct lease_terms terms = { .max = max_connections, .wait_ms = wait_ms };
 	struct probe *probe = calloc(1, sizeof *probe);
 
 	if (!probe)

@@ -62,13 +62,13 @@ static int url_open(struct check_url *u)
 {
 	const struct conf *conf = u->settings->conf;
 	const struct resolver_options names = { conf->resolver, conf->resolv_conf, conf->hosts_file };
-	struct pool_limits idle = { 0 };
+	const struct pool_limits limits = { .h2 = pool_h2_settings(conf) };
 
 	if (!(u->loop = loop_new()) || !(u->resolver = resolver_new(u->loop, &names)) ||
 	    !(u->connections = pool_new(u->loop, u->resolver)) || !(u->backoff = backoff_new()) ||
 	    !(u->fetches = fetch_pool_new(u->loop, u->connections, u->backoff)))
 		return -1;
-	pool_renew(u->connections, &idle, u->settings->generation);
+	pool_renew(u->connections, &limits, u->settings->generation);
 	return 0;
 }
 
@@ -140,12 +140,28 @@ static int url_read_head(struct check_url *u, const struct http_msg *m)
 	return 0;
 }
 
+/* The head as the origin sent it; of HTTP/2, which has no status line, as curl shows it. */
+static char *url_head(const struct fetch_answer *answer)
+{
+	struct slice head = answer->upstream;
+	struct text text = { 0 };
+	const char *line_end = memchr(head.at, '\n', head.len);
+	size_t len;
+
+	if (!answer->h2 || !line_end)
+		return url_copy(head);
+	text_printf(&text, "HTTP/2 %u\r\n", answer->msg->status);
+	text_add(&text, line_end + 1, head.len - (size_t)(line_end + 1 - head.at));
+	text_add(&text, "", 1);
+	return text_take(&text, &len);
+}
+
 static enum fetch_choice url_on_head(void *arg, const struct fetch_answer *answer, struct object *o)
 {
 	struct check_url *u = arg;
 
 	(void)o;
-	u->head = url_copy(answer->upstream);
+	u->head = url_head(answer);
 	u->final = answer->url ? strdup(answer->url) : url_text(&u->at);
 	if (!u->head || !u->final || url_read_head(u, answer->msg) || !(u->check = check_new(&u->options)))
 		return FETCH_NO_MEMORY;

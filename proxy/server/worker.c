@@ -200,9 +200,10 @@ static void worker_on_emptied(void *arg, struct listener *listener)
 static void worker_take_settings(struct worker *worker, struct settings *settings)
 {
 	const struct conf *conf = settings->conf;
-	const struct pool_limits idle = { (size_t)conf->origin_idle, WORKER_IDLE_MAX, conf->origin_idle_timeout_ms };
+	const struct pool_limits limits = { (size_t)conf->origin_idle, WORKER_IDLE_MAX, conf->origin_idle_timeout_ms,
+		pool_h2_settings(conf) };
 
-	pool_renew(worker->connections, &idle, settings->generation);
+	pool_renew(worker->connections, &limits, settings->generation);
 	client_pool_set(worker->clients, settings);
 	settings_unref(&worker->settings);
 	worker->settings = settings;

@@ -130,9 +130,9 @@ static void on_changed(void *arg)
 void bench_reload(struct bench *b, unsigned settings)
 {
 	struct settings *s = made[settings];
-	const struct pool_limits idle = { (size_t)s->conf->origin_idle, 8, s->conf->origin_idle_timeout_ms };
+	const struct pool_limits limits = { (size_t)s->conf->origin_idle, 8, s->conf->origin_idle_timeout_ms, pool_h2_settings(s->conf) };
 
-	pool_renew(b->connections, &idle, s->generation);
+	pool_renew(b->connections, &limits, s->generation);
 	client_pool_set(b->clients, s);
 }
 

@@ -77,6 +77,29 @@ static void more_than_room(void)
 	}
 }
 
+/* Requests wait for room, and are given up. Their session can rest then, and no stream is reset that never began. */
+static void given_up_for_want_of_room(void)
+{
+	static const struct frame none[] = { SETTINGS("\3", "\0\0\0\0") }, two[] = { SETTINGS("\3", "\0\0\0\2") };
+
+	origin_open(NULL);
+	send_frames(none, 1);
+	settle();
+	struct ask *a = ask(GET, 0, ""), *b = ask(POST_5000, 5000, "");
+	settle();
+	ask_close(a);
+	ask_close(b);
+	settle();
+	CU_ASSERT(!world.h2->n && TAILQ_EMPTY(&world.h2->streams) && world.idles == 1 && h2_room(world.h2) == 0);
+	send_frames(two, 1);
+	settle();
+	struct ask *c = ask(GET, 0, "");
+	settle();
+	CU_ASSERT(!a->heads && !b->heads && c->heads == 1 && !world.endings && origin.code == NO_CODE && !origin.goaways);
+	CU_ASSERT(a->code == NO_CODE && b->code == NO_CODE);
+	origin_close();
+}
+
 /* No number of a stream is used twice (section 5.1.1). */
 static void numbers_are_used_up(void)
 {
@@ -274,6 +297,7 @@ static void doubts(void)
 	origin_close();
 }
 
-UNIT_SUITE(h2_ask_session, { "room", room }, { "more than room", more_than_room }, { "numbers are used up", numbers_are_used_up },
+UNIT_SUITE(h2_ask_session, { "room", room }, { "more than room", more_than_room },
+    { "given up for want of room", given_up_for_want_of_room }, { "numbers are used up", numbers_are_used_up },
     { "leaving", leaves }, { "the connection is lost", hangs_up }, { "HTTP_1_1_REQUIRED by GOAWAY", needs_http1 }, { "half sent", half_sent },
     { "PING", pings }, { "doubts", doubts })

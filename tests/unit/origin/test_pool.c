@@ -159,7 +159,7 @@ static void step_lease(int which, bool fresh)
 		.connect_timeout_ms = HOUR_MS };
 	struct lease_terms terms = bench.terms;
 
-	terms.fresh = fresh;
+	terms.fresh = fresh ? LEASE_SOUND : LEASE_ANY;
 	bench.leases[which] = (struct leased){ .number = -1 };
 	bench.leases[which].lease = pool_lease(bench.pool, &to, &terms, on_ready, &bench.leases[which]);
 	CU_ASSERT_PTR_NOT_NULL_FATAL(bench.leases[which].lease);
@@ -295,9 +295,10 @@ static void play(const struct row *rows, size_t n)
 	}
 }
 
-#define MANY { 8, 8, HOUR_MS }
-#define ANY { 0, HOUR_MS, false }
-#define ONE { 1, HOUR_MS, false }
+#define KEEPS(of_origin, in_all, ms) { .idle_per_origin = of_origin, .idle_total = in_all, .idle_timeout_ms = ms }
+#define MANY KEEPS(8, 8, HOUR_MS)
+#define ANY { 0, HOUR_MS, LEASE_ANY }
+#define ONE { 1, HOUR_MS, LEASE_ANY }
 
 static void connections(void)
 {
@@ -326,12 +327,12 @@ static void connections(void)
 static void limits(void)
 {
 	static const struct row rows[] = {
-		{ "nothing is kept idle", { 0, 8, HOUR_MS }, ANY, "La Ra Ka", "a0 |" },
-		{ "one idle connection an origin: the latest stays", { 1, 8, HOUR_MS }, ANY, "La Ra Lb Rb Ka Kb W", "a0 b1 |1" },
-		{ "what is beyond it is found again at once", { 1, 8, HOUR_MS }, ANY, "La Ra Lb Rb Ka Kb Lc Rc Ld Rd", "a0 b1 c1+ d0+ |01" },
-		{ "all but one go", { 1, 8, HOUR_MS }, ANY, "La Ra Lb Rb Lc Rc Ka Kb Kc W", "a0 b1 c2 |2" },
-		{ "one in all: that of the other origin, which is older, goes", { 8, 1, HOUR_MS }, ANY, "La Ra Ka P Lb Rb Kb", "a0 b1 |1" },
-		{ "idle for too long: closed", { 8, 8, 1 }, ANY, "La Ra Ka W", "a0 |" },
+		{ "nothing is kept idle", KEEPS(0, 8, HOUR_MS), ANY, "La Ra Ka", "a0 |" },
+		{ "one idle connection an origin: the latest stays", KEEPS(1, 8, HOUR_MS), ANY, "La Ra Lb Rb Ka Kb W", "a0 b1 |1" },
+		{ "what is beyond it is found again at once", KEEPS(1, 8, HOUR_MS), ANY, "La Ra Lb Rb Ka Kb Lc Rc Ld Rd", "a0 b1 c1+ d0+ |01" },
+		{ "all but one go", KEEPS(1, 8, HOUR_MS), ANY, "La Ra Lb Rb Lc Rc Ka Kb Kc W", "a0 b1 c2 |2" },
+		{ "one in all: that of the other origin, which is older, goes", KEEPS(8, 1, HOUR_MS), ANY, "La Ra Ka P Lb Rb Kb", "a0 b1 |1" },
+		{ "idle for too long: closed", KEEPS(8, 8, 1), ANY, "La Ra Ka W", "a0 |" },
 		{ "new settings: what is idle is closed", MANY, ANY, "La Ra Ka N", "a0 |" },
 		{ "what is in use under the former settings is not kept", MANY, ANY, "La Ra N Ka", "a0 |" },
 		{ "under the new ones it is", MANY, ANY, "N G La Ra Ka Lb Rb", "a0 b0+ |0" },
@@ -350,9 +351,9 @@ static void places(void)
 		{ "who was served may leave before", MANY, ONE, "La Ra Lb Ka Eb Lc Rc", "a0 c1 |1" },
 		{ "a connection that is being made holds its place", MANY, ONE, "La Lb Ea Rb", "b0 |0" },
 		{ "for a fresh one an idle one gives up its place", MANY, ONE, "La Ra Ka Fb Rb", "a0 b1 |1" },
-		{ "two places: only the third waits", MANY, { 2, HOUR_MS, false }, "La Ra Lb Rb Lc Kb Rc", "a0 b1 c1+ |01" },
+		{ "two places: only the third waits", MANY, { 2, HOUR_MS, LEASE_ANY }, "La Ra Lb Rb Lc Kb Rc", "a0 b1 c1+ |01" },
 		{ "another origin has places of its own", MANY, ONE, "La Ra P Lb Rb", "a0 b1 |01" },
-		{ "waited for too long: it fails, and takes no place", MANY, { 1, 1, false }, "La Ra Lb Rb Ka Eb Lc Rc",
+		{ "waited for too long: it fails, and takes no place", MANY, { 1, 1, LEASE_ANY }, "La Ra Lb Rb Ka Eb Lc Rc",
 			"a0 b:connection_limit_reached c0+ |0" },
 	};
 
