@@ -7,11 +7,12 @@ import re
 import shlex
 import shutil
 import socket
+import time
 
 import pytest
 
 import schema
-from certs import Authority, client_context
+from certs import Authority, client_context, server_context
 from clock import Clock
 from parents import Parent
 from peers import Canary, Client, Origin, TlsOrigin
@@ -256,6 +257,26 @@ def tls_origin():
 
 
 @pytest.fixture
+def scripted(good):
+    """Makes origins that follow a script by HTTP/2 and HTTP/1.1 (http2_origin.py): scripted(protocol...), in the order in which they choose."""
+    http2_origin = pytest.importorskip("http2_origin", reason="no python3-hpack here")
+    made = []
+
+    def make(*protocols, cert=good, **kind):
+        made.append(http2_origin.Http2Origin(server_context(cert), *(protocols or http2_origin.BOTH), **kind))
+        return made[-1]
+    yield make
+    for each in made:
+        each.close()
+
+
+@pytest.fixture
+def asking(trusting):
+    """asking(origin, option...): a utfeed of one worker that speaks HTTP/2 to origins, and asks nothing over the other protocol."""
+    return lambda to, *options, **how: trusting(to, "--workers", "1", "--http2", "on", *options, **how)
+
+
+@pytest.fixture
 def listening(start, good):
     """A utfeed that also takes clients over TLS; .tls_port says where."""
     def run(origin, *options, cert=good.chain, key=good.key, **how):
@@ -321,7 +342,7 @@ def hosts(tmp_path):
 @pytest.fixture
 def trusting(start, authority):
     """A utfeed that trusts the test's CA."""
-    return lambda origin, *options: start(origin, "--tls-ca-file", authority.root.cert, *options)
+    return lambda origin, *options, **how: start(origin, "--tls-ca-file", authority.root.cert, *options, **how)
 
 
 @pytest.fixture
@@ -369,6 +390,12 @@ def clock_library(tmp_path_factory):
 @pytest.fixture
 def clock(clock_library, tmp_path):
     return Clock(clock_library, tmp_path / "now")
+
+
+@pytest.fixture
+def clock_now(clock_library, tmp_path):
+    """A clock that begins now: certificates are valid by it."""
+    return Clock(clock_library, tmp_path / "now", int(time.time()))
 
 
 @pytest.fixture

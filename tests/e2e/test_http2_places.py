@@ -1,5 +1,7 @@
 """What a stream of HTTP/2 counts before its request is whole, who is given up, and frames that come late: an honest client loses nothing by
 it, and a stranger takes no more places than by HTTP/1.1."""
+import socket
+
 import pytest
 
 pytest.importorskip("hpack", reason="no python3-hpack here")
@@ -7,7 +9,7 @@ pytest.importorskip("hpack", reason="no python3-hpack here")
 from feeds import SMALL, SMALL_OUT
 from http2_frames import DATA, END_STREAM, INITIAL_WINDOW_SIZE, frame, header_frames, literal, reset
 from test_http2_spec import ASKED, POSTED
-from wire import Cut, chunked, message
+from wire import TIMEOUT, Cut, Stream, chunked, message
 
 XML = "Content-Type: application/xml"
 FEED = message("200 OK", XML, body=SMALL)
@@ -31,15 +33,31 @@ def test_a_request_counts_from_its_head_on(speaking, origin, option):
     assert all(exchange.response().status == 200 for exchange in asked[:4]) and not conn.goaways
 
 
-@pytest.mark.parametrize("seconds, ends", [(4, False), (6, True)])
-def test_who_takes_nothing_gives_its_place(speaking, origin, clock, seconds, ends):
-    """A stream that has taken nothing for 5 s, while another one finds no place."""
-    proxy = speaking("h2c", origin, "--client-connections", "6", "--workers", "1", env=clock.env)
+class From:
+    """A connection from another address of loopback."""
+
+    def __init__(self, address, port):
+        self.sock = socket.create_connection(("127.0.0.1", port), timeout=TIMEOUT, source_address=(address, 0))
+        self.stream = Stream(self.sock)
+
+
+@pytest.mark.parametrize("option, most, address, seconds, ends", [
+    ("--client-connections", 6, "127.0.0.1", 4, False), ("--client-connections", 6, "127.0.0.1", 6, True),
+    ("--client-connections", 5, "127.0.0.2", 6, False), ("--max-connections", 4, "127.0.0.2", 6, True)])
+def test_who_takes_nothing_gives_its_place(speaking, origin, clock, option, most, address, seconds, ends):
+    """A stream that has taken nothing for 5 s, while another one finds no place: one of its own address, or any where a worker is full."""
+    proxy = speaking("h2c", origin, option, f"{most}", "--workers", "1", env=clock.env)
     origin.serve(lambda request: FEED)
-    idle, busy = proxy.http2(options=[(INITIAL_WINDOW_SIZE, 10)], takes=False), proxy.http2()
+    idle, busy = proxy.http2(options=[(INITIAL_WINDOW_SIZE, 10)], takes=False, over=From(address, proxy.port)), proxy.http2()
+    idle.scheme = "http"
     stalled = [idle.ask(f"/{number}") for number in range(4)]
     for each in stalled:
         each.until(lambda each=each: each.count == 10)
+
+    if most == 5:
+        fresh = [busy.ask("/held", "Content-Length: 1", method="POST", end=False) for _ in range(most - 1)]     # busy's address is full, too
+        busy.round_trip()
+        assert not any(each.ended for each in fresh)
 
     def refused(ahead):
         """Each look is another's refusal. A stream that is still being written when the clock jumps has not stalled yet."""

@@ -198,6 +198,31 @@ def test_an_exchange(start, origin, tls_origin, good, authority, refusal, narrow
     refuse(refusal, exchange)
 
 
+# name: options, and the exchange by HTTP/2 with an origin
+SESSIONS = {
+    "a stream of a session": ((), lambda proxy, n: proxy.get(f"/{n}")),
+    "a session of its own": (("--origin-idle", "0"), lambda proxy, n: proxy.get(f"/{n}")),
+    "an upload": (("--origin-idle", "0"), lambda proxy, n: proxy.get(f"/{n}", "Content-Length: 0", method="POST")),
+    "asked twice": (("--origin-idle", "0"), lambda proxy, n: proxy.get(f"/{n}/wall")),
+}
+
+
+@pytest.mark.parametrize("name", SESSIONS)
+def test_an_origin_of_http_2(asking, scripted, refusal, name):
+    """What one stream lacks is not lost for the others of its session. A wall counts as an answer where the other protocol cannot be asked."""
+    options, ask = SESSIONS[name]
+    origin, turn = scripted(), itertools.count()
+    wall, kept = message("403 Forbidden", body=b"no"), message("200 OK", "Content-Type: application/xml; charset=utf-8", body=SMALL)
+    origin["*"] = lambda asked: wall if asked.target.endswith("wall") and asked.h2 else kept
+    proxy = asking(origin, *options, env=refusal.env)
+
+    def exchange():
+        status = ask(proxy, next(turn)).status
+        return 503 if status == 403 else status
+
+    refuse(refusal, exchange)
+
+
 @pytest.mark.parametrize("workers", ["1", "2"])
 def test_the_systems_authorities_are_loaded(start, tls_origin, good, authority, refusal, workers):
     """Which a reload has done anew, by the connection that needs them first: what is missing then is not missing for good."""

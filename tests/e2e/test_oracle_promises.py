@@ -85,6 +85,14 @@ def left(sent, at):
     return setup
 
 
+def served(sent, ended):
+    """Another client asks for the URL, and is given the kept feed, because the origin is slow."""
+    def setup(case):
+        asked(sent, ended)(case)
+        case.world.requests[-1].kept = True
+    return setup
+
+
 def seen(at=16, **asks):
     """A client got the stored feed before."""
     return lambda case: case.judged(**{"sent": at, "ended": at + 1, "way": STEADY, **asks})
@@ -209,6 +217,9 @@ ROWS = [
     ("kept where that one had its answer", both(stored(), asked(10, 20)), kept(sent=24, ended=25, way=way(slow_ms=5000)), "kept"),
     ("kept where that one has left, and the fetch goes on", both(stored(), left(15, 20)), kept(sent=24, ended=25, way=way(slow_ms=5000)), None),
     ("kept where that one left long ago", both(stored(), left(10, 20)), kept(sent=24, ended=25, way=way(slow_ms=5000)), "kept"),
+    ("kept where that one was given it, and the fetch goes on", both(stored(), served(15, 20)), kept(sent=24, ended=25, way=way(slow_ms=5000)), None),
+    ("kept where that fetch is over", both(stored(), served(15, 20), met(200, asked=22), changed(since=moment(16), answered=moment(23), done=moment(23))),
+     kept(sent=24, ended=25, way=way(slow_ms=5000)), "kept"),
     ("kept where it is not slow yet", both(stored(), met(200), changed(answered=None, done=None, since=moment(20))), kept(way=PATIENT), "kept"),
     ("kept where slow origins are waited for", both(stored(), met(200), changed(answered=None, done=None, since=moment(20))), kept(way=way(slow_ms=0)), "kept"),
     ("a slow origin is waited for", both(HAD, met(200), changed(answered=moment(29), done=moment(29))), {**LATE, "serial": 2, "age": "none", "how": "fwd=stale; stored"}, "waits"),

@@ -44,12 +44,16 @@ def test_sni_carries_names_and_no_addresses(trusting, tls_origin, good):
     assert names == ["localhost", None]
 
 
-def test_alpn(trusting, tls_origin, good):
+@pytest.mark.parametrize("speaks, options, chosen", [
+    (["h2", "http/1.1"], ["--http2", "off"], "http/1.1"),
+    (["http/1.1"], [], "http/1.1"), (["http/1.0"], [], None), (["spdy/3", "http/1.1"], ["--http2", "on"], "http/1.1")])
+def test_alpn(trusting, tls_origin, good, speaks, options, chosen):
+    """RFC 7301: HTTP/1.1 is offered, behind HTTP/2 unless that is off."""
     context = server_context(good)
-    context.set_alpn_protocols(["h2", "http/1.1"])
+    context.set_alpn_protocols(speaks)
     origin = tls_origin(context)
-    assert trusting(origin).through(origin, message("200 OK", XML, body=SMALL))[0].status == 200
-    assert origin.open[0].sock.selected_alpn_protocol() == "http/1.1"
+    assert trusting(origin, *options).through(origin, message("200 OK", XML, body=SMALL))[0].status == 200
+    assert origin.open[0].sock.selected_alpn_protocol() == chosen
 
 
 def test_ciphers_with_sha256_are_offered_first(start, origin):

@@ -244,15 +244,18 @@ def refused(q, x):
     return x.refuses() and q.forwarded.get("authorization") == x.request.get("authorization")
 
 
-def is_under_way(r, q):
-    """Whether what r made utfeed ask for may be asked for still when q comes, also for one whose client has left."""
-    return not (r.ended and r.ended.seq < q.sent.seq) or (r.left and q.sent.ms - r.sent.ms < FETCH_MS)
+def is_under_way(r, q, world):
+    """Whether what r made utfeed ask for may be asked for still when q comes, also for one whose client has left, or had a kept feed."""
+    if not (r.ended and r.ended.seq < q.sent.seq):
+        return True
+    answered = any(y.since.seq > r.sent.seq and y.answered and y.answered.seq < q.sent.seq for y in world.at(r.url))
+    return bool(r.left or (r.kept and not answered)) and q.sent.ms - r.sent.ms < FETCH_MS
 
 
 def may_be_slow(q, world):
     """A fetch that may have begun so long ago has no answer yet, also one that the origin has not seen."""
     begun = [y.since.ms for url in reached(q, world) for y in world.at(url) if y.asked.seq < q.ended.seq and not (y.answered and y.answered.seq < q.sent.seq)]
-    begun += [r.sent.ms for r in world.requests if r.url == q.url and r.sent.seq < q.sent.seq and is_under_way(r, q)]
+    begun += [r.sent.ms for r in world.requests if r.url == q.url and r.sent.seq < q.sent.seq and is_under_way(r, q, world)]
     return bool(q.way.slow_ms) and q.ended.ms - min([q.sent.ms, *begun]) >= q.way.slow_ms - 50
 
 

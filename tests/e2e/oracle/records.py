@@ -71,6 +71,7 @@ class Request:
     def __init__(self, n, way, url, method, fields, forwarded, sent):
         self.n, self.way, self.url, self.method, self.fields, self.forwarded, self.sent = n, way, url, method, fields, forwarded, sent
         self.ended = self.left = None       # left: its client did not wait for the answer
+        self.kept = False                   # its client was given a kept feed, and nothing of a failure: the fetch may go on
 
     def all(self, name):
         return [value for key, value in self.fields if key.lower() == name]

@@ -11,6 +11,7 @@ import time
 from .bench import Bench
 from .model import judge, judge_asking
 from .origin import Resource
+from .promises import told_kept
 from .records import LATE_MS, Absence, Removal, Request, World, host_of
 from .ways import READS_ONLY, SLOTS, STEADY_WAYS, WAYS, target, way_of
 
@@ -56,6 +57,7 @@ class Asking:
         if self.removal and 200 <= answer.status < 400:
             self.removal.ended = self.q.ended
         self.bench.keep(client)
+        self.q.kept = told_kept(answer) == (True, None)
         self.cell.judged(self.q, answer)
         self.cell.ended()
 
