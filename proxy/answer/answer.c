@@ -103,6 +103,8 @@ size_t answer_memory(const struct answer *a)
 
 bool answer_again(struct answer *a, const struct object *o)
 {
+	/* Before lookup_again() looks: another worker may give the object its head or its failure behind that. */
+	a->judged = object_phase(o) != OBJECT_WAITING;
 	if (a->kind != KIND_CACHED || !lookup_again(a, o))
 		return false;
 	answer_enter(a, lookup_waits(a) ? ANSWER_WAIT : ANSWER_READY);
@@ -152,6 +154,8 @@ struct object_head *answer_head(struct answer *a, struct object_reader *r, bool 
 {
 	struct object_head *head = a->head;
 
+	if (!a->judged)
+		return NULL;
 	a->head = NULL;
 	*stored = head || object_phase(r->object) == OBJECT_SUBSTITUTED;
 	if (head)
@@ -163,6 +167,11 @@ struct object_head *answer_head(struct answer *a, struct object_reader *r, bool 
 	else if ((head = object_get_head(r->object)))
 		object_head_ref(head);
 	return head;
+}
+
+bool answer_has_failed(const struct answer *a, const struct object *o)
+{
+	return a->judged && object_phase(o) == OBJECT_FAILED;
 }
 
 struct object *answer_failure(struct answer *a, const struct object *o)

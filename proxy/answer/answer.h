@@ -70,6 +70,7 @@ struct answer {
 	struct object_head *head;      /* one reference, until answer_head(); NULL: the object's own is sent */
 	enum answer_source source;
 	bool asks;                     /* a fetch was begun for this request */
+	bool judged;                   /* answer_again() has seen the object's head or failure */
 	bool paused;                   /* the origin was not asked because of a pause */
 	enum failure_kind why;         /* how the fetch failed, or why it is paused; NONE: neither, or by a status */
 	int64_t came;                  /* of a fetch: when the origin's head came, seconds since the epoch */
@@ -101,10 +102,12 @@ size_t answer_memory(const struct answer *);   /* of what stays, the longest pie
 bool answer_again(struct answer *, const struct object *);
 /* Asks anew because the collapsed response can no longer be read from its beginning. As after answer_start(). */
 void answer_late(struct answer *, struct object *);
-/* The head to send of the object that is read, one reference; NULL: it is not there. *stored: the head is that of a
- * stored response. The reader of a SUBSTITUTED object moves to that response. */
+/* The head to send of the object that is read, one reference; NULL: it was not there for answer_again(). *stored: the
+ * head is that of a stored response. The reader of a SUBSTITUTED object moves to that response. */
 struct object_head *answer_head(struct answer *, struct object_reader *, bool *stored);
 
+/* Whether the object failed before it had a head, and answer_again() let that stand. */
+bool answer_has_failed(const struct answer *, const struct object *);
 /* The answer that tells of an object that failed before it had a head. NULL: out of memory. */
 struct object *answer_failure(struct answer *, const struct object *);
 

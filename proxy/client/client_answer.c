@@ -166,7 +166,7 @@ bool client_begin(struct client *c)
 	client_pass_interim(c);
 	if ((head = answer_head(&exchange->answer, &c->reader, &stored)))
 		return client_begin_with(c, head, stored);
-	if (object_phase(o) != OBJECT_FAILED)
+	if (!answer_has_failed(&exchange->answer, o))
 		return false;
 	client_take_object(c, answer_failure(&exchange->answer, o));
 	return c->state == CL_WAIT;

@@ -1,4 +1,4 @@
-/* Owns the cases of proxy/answer/answer.c: the states of an answer by its kind.
+/* Owns the cases of proxy/answer/answer.c: the states of an answer by its kind, and what may be sent of an object.
  * Must not know: connections, the cache. Invariant: what no row names is refused. */
 #include "proxy/answer/answer_internal.h"
 
@@ -6,6 +6,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "proxy/object/audience.h"
+#include "tests/unit/entries.h"
 #include "tests/unit/unit.h"
 
 /* In a process of its own, for answer_enter() ends one that goes another way. */
@@ -47,4 +49,37 @@ static void states(void)
 					cases[i].rule, from, to);
 }
 
-UNIT_SUITE(answer, { "states", states })
+/* RFC 9111 section 4.1: a client that joined gets nothing that it was not found to be admitted to. Another worker gives the object its head
+ * or its failure between two looks of this one, as it may. */
+static void looked_at(void)
+{
+	const struct failure failure = { .error = FAILURE_ABANDONED };
+	const struct { const char *rule; bool fails; } cases[] = {
+		{ "a head that came behind the look is not sent", false },
+		{ "nor is a failure told that came behind it", true },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct answer a = { .kind = KIND_CACHED, .source = SOURCE_COLLAPSED };
+		struct object *o = object_new(0);
+		struct object_reader r = { .object = o };
+		bool stored;
+
+		UNIT_ROW(!answer_again(&a, o), "%s: it is waited for", cases[i].rule);
+		if (cases[i].fails) {
+			object_fail(o, &failure);
+		} else {
+			object_set_audience(o, audience_own());
+			object_head(o, entries_head(1));
+		}
+		UNIT_ROW(!answer_head(&a, &r, &stored) && !answer_has_failed(&a, o), "%s", cases[i].rule);
+		a.source = SOURCE_FILL;        /* whose own it is */
+		UNIT_ROW(!answer_again(&a, o), "%s: it stands", cases[i].rule);
+		struct object_head *head = answer_head(&a, &r, &stored);
+		UNIT_ROW(!head == cases[i].fails && answer_has_failed(&a, o) == cases[i].fails, "%s, but behind the next", cases[i].rule);
+		object_head_unref(&head);
+		object_unref(&o);
+	}
+}
+
+UNIT_SUITE(answer, { "states", states }, { "looked at", looked_at })
