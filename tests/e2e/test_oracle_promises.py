@@ -268,6 +268,7 @@ ROWS = [
     ("where there are none", PAUSE, own(way=way(pauses=False)), "pause"),
     ("after its end", both(stored(), before(asks=5)), own(), "pause"),
     ("after a PURGE", both(PAUSE, gone()), own(), "pause"),
+    ("after a PURGE that was sent before it came", both(before(known=17), gone()), own(), None),
     ("of a redirect, after a PURGE of its place", both(stored(), LED, gone(covers=OTHER)), own(503, way=FOLLOWS), None),
     ("of a redirect, after a PURGE of both", both(stored(), LED, gone(), gone(covers=OTHER)), own(503, way=FOLLOWS), "pause"),
     ("after utfeed began anew", both(PAUSE, lambda case: setattr(case.world, "begun", 15)), own(), "pause"),

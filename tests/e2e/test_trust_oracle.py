@@ -51,8 +51,16 @@ def test_at_random_inside(store, workers):
     wander(store, workers, 750, secure=True)
 
 
-def wander(store, workers, answers, secure=False):
+@pytest.mark.parametrize("secure", [False, True])
+@pytest.mark.parametrize("store", STORES)
+def test_at_random_over_http2(store, secure):
+    """500 by clients of which about half ask over HTTP/2, on streams of few connections; https origins speak it too."""
+    pytest.importorskip("hpack", reason="no python3-hpack here")
+    wander(store, 2, 500, secure=secure, http2=True)
+
+
+def wander(store, workers, answers, **kind):
     """The histories of a sanitizer's build are others than those of a plain one: each of CI's two builds judges its half."""
     seed = int(os.environ.get("ORACLE_SEED", 0)) or 2 * int(os.environ.get("UTFEED_TEST_SEED", 1)) + is_sanitized()
-    judged, _, findings = campaign(store, workers, itertools.count(seed * 1000), 10, answers, secure=secure)
+    judged, _, findings = campaign(store, workers, itertools.count(seed * 1000), 10, answers, **kind)
     assert judged and not findings, f"ORACLE_SEED={seed}\n" + told(shrink(findings[0]))

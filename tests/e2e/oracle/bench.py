@@ -24,9 +24,14 @@ from .records import Moment
 from .wire import Client, Inside, Upstream
 from .ways import SLOTS, options, steady_options
 
+with contextlib.suppress(ModuleNotFoundError):      # no python3-hpack: no HTTP/2
+    from . import fetches
+    from .streams import WINDOWS, Session, Stream
+
 STORES = ("memory", "lmdb", "redis")
 TWO = "-two"                    # behind the name of a store: two processes share it
 SHARED = ("lmdb" + TWO, "redis" + TWO)
+SESSIONS = 3                    # of HTTP/2 with each utfeed, before those that are there are asked
 NO_CHECK_TIME = 0x200000        # X509_V_FLAG_NO_CHECK_TIME: the clients know no other clock than this machine's
 
 
@@ -41,21 +46,22 @@ def threads(process):
 class Bench:
     """store: of STORES or SHARED. asked(upstream, method, url, fields) is called for each request that reaches an origin. secure: the origins speak
     TLS, and who asks utfeed as a proxy is inside of a CONNECT that it opens. steady: utfeed does what issue 32 asks, and there are SLOTS pairs
-    of origins, each with an address of its own."""
+    of origins, each with an address of its own. http2: clients may ask over HTTP/2."""
 
-    def __init__(self, store, workers, asked, more=(), secure=False, steady=False):
+    def __init__(self, store, workers, asked, more=(), secure=False, steady=False, http2=False):
         self.loop, self.folder, self.order = Loop(), tempfile.mkdtemp(prefix="oracle"), itertools.count(1)
         # certificates are of today
         self.clock = Clock(build("clock", self.folder), os.path.join(self.folder, "now"), **({"now": int(time.time())} if secure else {}))
         self.asked, self.idle, self.redis, self.relay = asked, [], None, None
         self.two, self.proxies, self.formers, self.times, self.heir, self.heirs_place = store.endswith(TWO), [], [], [0, 0], None, 0
-        self.secure, self.leaf, self.trusting = secure, None, None
-        self.steady, self.passed, self.open = steady, 0, {}
+        self.secure, self.http2, self.leaves, self.trusting = secure, http2, [None], None
+        self.steady, self.passed, self.open, self.sessions = steady, 0, {}, []
         self.origins = {}
         for slot in range(SLOTS) if steady else (None,):
             for n in (0, 1):
                 self.listen(n, slot)
-        self.options = [*(steady_options(self.base) if steady else options(self.base(0))), "--workers", str(workers), *self.second(store.removesuffix(TWO)), *more, *(self.opens() if secure else ())]
+        self.options = [*(steady_options(self.base) if steady else options(self.base(0))), "--workers", str(workers), *self.second(store.removesuffix(TWO)), *more,
+                        *(self.opens() if secure else ()), *(("--h2c", "on") if http2 else ())]
         self.start()
 
     def second(self, store):
@@ -75,7 +81,10 @@ class Bench:
     def opens(self):
         """The options by which CONNECTs are opened."""
         authority, own = Authority(self.folder), OwnCa(self.folder)
-        self.leaf, self.trusting = server_context(authority.issue("localhost")), own.context()
+        made, self.trusting = authority.issue("localhost"), own.context()
+        self.leaves = [server_context(made) for _ in range(3)]
+        for leaf in self.leaves[1:] if self.http2 else ():
+            leaf.set_alpn_protocols(["h2", "http/1.1"])
         self.trusting.verify_flags |= NO_CHECK_TIME
         return "--tls-ca-file", authority.root.cert, *own.options("127.0.0.1")
 
@@ -92,7 +101,8 @@ class Bench:
         return f"{'https' if self.secure else 'http'}://{listener.host}:{listener.port}"
 
     def accept(self, sock, n, slot):
-        upstream = Upstream(self.loop, sock, n, self.leaf)
+        make, context = fetches.Session if self.secure and self.http2 else Upstream, self.leaves[next(self.order) % len(self.leaves)]
+        upstream = make(self.loop, sock, n, context)
         upstream.asked = lambda up, method, target, fields: self.asked(up, method, self.base(n, slot) + target, fields)
         if self.steady:
             self.open[n, slot] = [conn for conn in self.open[n, slot] if conn.open] + [upstream]
@@ -132,7 +142,9 @@ class Bench:
     def leave_idle(self):
         for client in self.idle:
             client.close()
-        self.idle = []
+        for session in self.sessions:
+            session.retire()
+        self.idle, self.sessions = [], []
 
     # utfeed's life
 
@@ -199,6 +211,8 @@ class Bench:
         for client in [client for client in self.idle if client.of[0] == n]:
             self.idle.remove(client)
             client.close()
+        for session in [session for session in self.sessions if session.of[0] == n]:
+            session.retire()
 
     def died(self):
         """Why that is wrong: who ended, and what it said; None: nobody has."""
@@ -227,8 +241,10 @@ class Bench:
 
     # Clients
 
-    def client(self, pick, inside=None):
-        """A connection that is idle, or a new one; pick(n): which. inside: HOST:PORT of the CONNECT that it is to be inside of."""
+    def client(self, pick, inside=None, http2=False):
+        """A connection that is idle, or a new one; pick(n): which. inside: HOST:PORT of the CONNECT that it is to be inside of. http2: a stream."""
+        if http2:
+            return Stream(self.session(pick, pick(2) if self.two else 0))
         idle = [client for client in self.idle if client.inside == inside]
         if len(idle) > 8:
             client = idle[pick(len(idle))]
@@ -239,6 +255,15 @@ class Bench:
         client = Inside(self.loop, port, self.lost, inside, self.trusting) if inside else Client(self.loop, port, self.lost)
         client.inside, client.of = inside, (n, self.times[n])
         return client
+
+    def session(self, pick, n):
+        self.sessions = [session for session in self.sessions if session.open and not session.retired]
+        there = [session for session in self.sessions if session.of == (n, self.times[n]) and session.has_room()]
+        if len(there) >= SESSIONS:
+            return there[pick(len(there))]
+        made = Session(self.loop, self.proxies[n].port, (n, self.times[n]), WINDOWS[pick(len(WINDOWS))])
+        self.sessions.append(made)
+        return made
 
     def lost(self, client):
         if client in self.idle:

@@ -8,7 +8,7 @@ import random
 import time
 
 from .bench import SHARED, STORES, TWO
-from .histories import history, of_a_proxy, of_two
+from .histories import history, of_a_proxy, of_two, over_http2
 from .run import Run
 from .shrink import shrink
 from .steady import steady as failing
@@ -19,8 +19,9 @@ CELLS, STEADY_CELLS = 24, 40        # the latter wait for each other where time 
 class Finding:
     """A wrong answer: where, and the history that it came in."""
 
-    def __init__(self, store, workers, cell, secure, steady):
-        self.store, self.workers, self.secure, self.steady, self.seed, self.wrong = store, workers, secure, steady, cell.seed, cell.wrong
+    def __init__(self, store, workers, cell, secure, steady, http2):
+        self.store, self.workers, self.seed, self.wrong = store, workers, cell.seed, cell.wrong
+        self.secure, self.steady, self.http2 = secure, steady, http2
         self.history, self.trace = {"resources": cell.history["resources"], "steps": cell.happened}, cell.told()
 
     @property
@@ -29,18 +30,20 @@ class Finding:
 
     def case(self):
         """What is run again: data."""
-        return {"rule": self.rule, "store": self.store, "workers": self.workers, "secure": self.secure, "steady": self.steady, "seed": self.seed, "history": self.history}
+        return {"rule": self.rule, "store": self.store, "workers": self.workers, "secure": self.secure, "steady": self.steady, "http2": self.http2,
+                "seed": self.seed, "history": self.history}
 
 
-def campaign(store, workers, seeds, seconds, answers, most=1, wanted=lambda rule: True, secure=False, steady=False):
+def campaign(store, workers, seeds, seconds, answers, most=1, wanted=lambda rule: True, secure=False, steady=False, http2=False):
     """(answers judged, statistics, findings): until time or answers are over, or there are most findings of wanted rules. secure: all
-    clients are inside of opened CONNECTs, or ask the gateway. steady: publishers fail, and utfeed does what issue 32 asks."""
-    run, findings, until = Run(store, workers, secure=secure, steady=steady), [], time.monotonic() + seconds
+    clients are inside of opened CONNECTs, or ask the gateway. steady: publishers fail, and utfeed does what issue 32 asks. http2: many ask over
+    HTTP/2."""
+    run, findings, until = Run(store, workers, secure=secure, steady=steady, http2=http2), [], time.monotonic() + seconds
 
     def over(cell):
         run.cells.discard(cell)
         if cell.wrong and wanted(cell.wrong[0][0]):
-            findings.append(Finding(store, workers, cell, secure, steady))
+            findings.append(Finding(store, workers, cell, secure, steady, http2))
         if len(findings) < most and time.monotonic() < until and run.answers < answers:
             begin()
 
@@ -48,7 +51,8 @@ def campaign(store, workers, seeds, seconds, answers, most=1, wanted=lambda rule
         seed = next(seeds)
         made = failing(seed) if steady else history(seed)
         made = of_two(made, seed, "steady" if steady else "plain", not steady) if store.endswith(TWO) else made
-        run.add(seed, of_a_proxy(made) if secure else made, seed, over)
+        made = of_a_proxy(made) if secure and not (http2 and seed % 2) else made        # over HTTP/2 clients ask routes too
+        run.add(seed, over_http2(made, seed) if http2 else made, seed, over)
     try:
         for _ in range(STEADY_CELLS if steady else CELLS):
             begin()
@@ -71,6 +75,7 @@ def arguments():
     parser.add_argument("--only", default="", help="rules whose wrong answers alone count")
     parser.add_argument("--inside", action="store_true", default=bool(os.environ.get("ORACLE_INSIDE")), help="of https origins, inside of CONNECTs")
     parser.add_argument("--steady", choices=("on", "off", "both"), default=os.environ.get("ORACLE_STEADY", "both"), help="publishers that fail, and issue 32")
+    parser.add_argument("--http2", action="store_true", default=bool(os.environ.get("ORACLE_HTTP2")), help="many clients ask over HTTP/2")
     parser.add_argument("--no-shrink", action="store_true")
     parser.add_argument("--out", help="a file for the findings, as JSON, one a line")
     return parser.parse_args()
@@ -78,7 +83,7 @@ def arguments():
 
 def told(finding):
     """In words, with its history as data."""
-    return "\n".join([f"WRONG {finding.store}, {finding.workers} workers{', inside of CONNECT' * finding.secure}{', steady' * finding.steady}, seed {finding.seed}", *(
+    return "\n".join([f"WRONG {finding.store}, {finding.workers} workers{', inside of CONNECT' * finding.secure}{', steady' * finding.steady}{', HTTP/2' * finding.http2}, seed {finding.seed}", *(
         f"  {rule} ({section}): {words}" for rule, section, words in finding.wrong), *("  " + line for line in finding.trace[-40:]), json.dumps(finding.case())])
 
 
@@ -96,7 +101,7 @@ def main():
         share = (args.seconds - (time.monotonic() - began)) / (len(places) - i)
         at = time.monotonic()
         count, stats, found = campaign(store, workers, seeds, share, (args.answers - total) // (len(places) - i), args.findings,
-                                      lambda rule: rule not in args.skip.split(",") and (not args.only or rule in args.only.split(",")), args.inside, steady)
+                                      lambda rule: rule not in args.skip.split(",") and (not args.only or rule in args.only.split(",")), args.inside, steady, args.http2)
         total += count
         findings += found
         for name, n in stats.items():

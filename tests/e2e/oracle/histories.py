@@ -2,7 +2,8 @@
 
 A history is {"resources": [{"specs": [...], "origin": 0 or 1}], "steps": [[op, ...], ...]}. The ops of a step begin "at" so many
 milliseconds after it, and the next step begins when all of them have ended. An op is one of
-    {"do": "get", "way": name, "to": resource, "with": [[field, value], ...], "method", "abort": ms, "if": "tag" | "date" | "none"}
+    {"do": "get", "way": name, "to": resource, "with": [[field, value], ...], "method", "abort": ms, "if": "tag" | "date" | "none",
+     "http2": true where the way in has it}
     {"do": "purge", "way", "to", "how": word of X-Purge}     {"do": "edit", "to"}: the next spec of that resource
     {"do": "tick", "s"}: utfeed's clock goes on               {"do": "reload"}  {"do": "restart", "kill"}  {"do": "flood"}: other URLs fill the cache
     {"do": "slow", "ms"}: the second store answers later from now on        {"do": "away", "ms"}: so long there is no second store
@@ -203,6 +204,16 @@ def of_two(made, seed, way="plain", takeovers=True):
             step.append({"do": "purge", "way": way, "to": chance.randrange(len(made["resources"])), "how": how, "at": chance.choice((0, 2, 5, 10, 20, 30))})
         if takeovers and chance.random() < 0.004 and step[0]["do"] not in ALONE:
             step.append({"do": "takeover", "at": chance.choice((0, 5, 20))})
+    return made
+
+
+def over_http2(made, seed):
+    """The same history; of some all is asked over HTTP/2, of others half or nothing."""
+    chance = random.Random(seed)
+    share = chance.choice((0, 0.5, 0.5, 1))
+    for op in itertools.chain(*made["steps"]):
+        if "way" in op and chance.random() < share:
+            op["http2"] = True
     return made
 
 

@@ -459,7 +459,7 @@ def judge_exchange(q, a, e, world):
 def judge(q, a, world):
     """[(rule, section, words)]: empty where this client may have this answer now."""
     if a.malformed:
-        return [("framing", "RFC 9112 6", a.malformed)]
+        return [("framing", "RFC 9112 6, RFC 9113 8", a.malformed)]
     serials = a.all("x-serial")
     if not serials:
         return judge_unchanged(q, a, world) if a.status == 304 else own_words(q, a, world)

@@ -63,11 +63,16 @@ def of_exchange(x, most):
     return Pause(x.status if x.complete else 0, x.done or x.answered or x.asked, asked or most, {x.status or None})
 
 
+def had(x, moment):
+    """Whether utfeed surely had x by then."""
+    return bool(x.known and x.known.seq < moment.seq or x.done and x.done.ms + LATE_MS < moment.ms)
+
+
 def ended(x, q, world):
-    """PURGEs have ended what x began (issue 32 part 2), of its URL and of the one that q asks for: behind a redirect both are paused. Of two
-    utfeeds each has pauses of its own."""
+    """PURGEs have ended what x began (issue 32 part 2), of its URL and of the one that q asks for: behind a redirect both are paused. What came
+    while a PURGE did may begin one behind it. Of two utfeeds each has pauses of its own."""
     return not world.shared and all(any(
-        r.ended and r.settles and r.covers(url) and x.asked.seq < r.sent.seq and r.ended.seq < q.sent.seq for r in world.removals) for url in (x.url, q.url))
+        r.ended and r.settles and r.covers(url) and had(x, r.sent) and r.ended.seq < q.sent.seq for r in world.removals) for url in (x.url, q.url))
 
 
 def holds(x, q, world):

@@ -14,6 +14,7 @@ from .origin import Resource
 from .promises import told_kept
 from .records import LATE_MS, Absence, Removal, Request, World, host_of
 from .ways import READS_ONLY, SLOTS, STEADY_WAYS, WAYS, target, way_of
+from .wire import nothing
 
 NOT_PROBED = {"cache-control", "pragma", "range", "if-none-match", "if-modified-since", "if-range", "accept-encoding"}
 STEP_LIMIT_S = 60
@@ -24,26 +25,22 @@ PROBE = {"frame": "length", "delay": 0, "slow": 0, "interim": 0}
 Wrong = collections.namedtuple("Wrong", "rule section words seed history trace")
 
 
-def nothing():
-    pass
-
-
 class Asking:
     """A request of a client, from its bytes to its answer, or until the client leaves."""
 
     def __init__(self, cell, op):
-        self.cell, self.bench, self.removal, url, way = cell, cell.run.bench, None, cell.url(op["to"]), cell.way(op)
+        self.cell, self.bench, self.removal, url, way, self.http2 = cell, cell.run.bench, None, cell.url(op["to"]), cell.way(op), cell.over_http2(op)
         method = op.get("method", "GET") if way not in READS_ONLY else "GET"
         path, host = target(way, url, cell.slot)
         fields = [*map(tuple, op.get("with", ())), *cell.condition(op, url), *([("Content-Length", "0")] if method == "POST" else [])]
-        self.client = cell.run.client(way, url)
+        self.client = cell.run.client(way, url, self.http2)
         self.q = Request(next(cell.run.requests), cell.run.ways[way], url, method, fields, cell.run.known[cell.shape(op)], self.bench.moment())
         cell.world.requests.append(self.q)
         if method == "POST":
             self.removal = Removal(lambda asked: asked == url, False, self.q.sent, settles=False)
             cell.world.removals.append(self.removal)
             cell.run.purges.append(self.removal)
-        cell.note("asks", self.q.n, self.q.sent.seq, method, way, url, fields)
+        cell.note("asks", self.q.n, self.q.sent.seq, method, way, url, fields, "HTTP/2" * self.http2)
         self.client.ask(method, path, [("Host", host), *fields], self.done)
         if "abort" in op:
             self.bench.loop.later(op["abort"] / 1000, self.leave)
@@ -54,9 +51,9 @@ class Asking:
             return
         if self.removal:
             self.removal.over = self.q.ended
-        if self.removal and 200 <= answer.status < 400:
-            self.removal.ended = self.q.ended
+            self.removal.ended = self.q.ended if 200 <= answer.status < 400 else None
         self.bench.keep(client)
+        self.cell.run.stats["HTTP/2"] += self.http2
         self.q.kept = told_kept(answer) == (True, None)
         self.cell.judged(self.q, answer)
         self.cell.ended()
@@ -84,7 +81,7 @@ class Cell:
         self.run, self.number, self.history, self.seed, self.over = run, number, history, seed, over
         self.world, self.random = World(run.bench.two, run.purges), random.Random(number)
         self.step, self.left, self.steps, self.wrong, self.trace, self.tags = -1, 0, iter(history["steps"]), None, [], {}
-        self.happened, self.finished, self.since, self.began = [], False, [run.bench.moment()] * 2, 0.0
+        self.happened, self.finished, self.since, self.began = [], False, [run.bench.moment()] * (4 if run.bench.http2 else 2), 0.0
         self.slot = run.slots.pop() if run.steady else None
         self.base = [f"{run.bench.base(n, self.slot)}/c{number}/" for n in (0, 1)]
         self.resources = [Resource(self.url(k), script, self.world, run.serials, self.url) for k, script in enumerate(history["resources"])]
@@ -115,7 +112,7 @@ class Cell:
 
     def begin(self, step):
         self.step += 1
-        self.since = [self.since[1], self.run.bench.moment()]
+        self.since = [*self.since[1:], self.run.bench.moment()]     # a fetch may wait for room on a session
         self.happened.append(list(step))
         self.began = time.monotonic()
         self.left = len(step)
@@ -236,16 +233,21 @@ class Cell:
             self.note("purge", url, word, answer.status)
             self.run.stats[f"purge={answer.status}"] += 1
             self.ended()
-        self.run.client(way, url).ask("PURGE", path, [("Host", host), ("X-Purge", word)], done)
+        self.run.client(way, url, bool(op.get("http2")) and way != "forward").ask("PURGE", path, [("Host", host), ("X-Purge", word)], done)
 
     def way(self, op):
         """Routes lead to the first origin alone, and some ways serve no other methods."""
         way = op["way"]
         return "forward" if way not in ("gateway", "forward") and not self.url(op["to"]).startswith(self.base[0]) else way
 
+    def over_http2(self, op):
+        """HTTP/2 has no Connection, and utfeed is no forward proxy there."""
+        return bool(op.get("http2")) and self.way(op) != "forward" and all(name != "Connection" for name, _ in op.get("with", ()))
+
     def shape(self, op):
-        """What decides what is sent upstream: the way in, the fields, and whether it may change anything."""
-        return self.way(op), op.get("method", "GET") == "POST", tuple((name, value) for name, value in op.get("with", ()) if name.lower() not in NOT_PROBED)
+        """What decides what is sent upstream: the way in, the fields, whether it may change anything, and the client's protocol."""
+        fields = tuple((name, value) for name, value in op.get("with", ()) if name.lower() not in NOT_PROBED)
+        return self.way(op), op.get("method", "GET") == "POST", fields, self.over_http2(op)
 
     def condition(self, op, url):
         kind = op.get("if")
@@ -275,6 +277,7 @@ class Cell:
         e, head, body, spec = resource.answer(method, request, bench.moment(), bench.clock.now)
         e.since, e.way = self.world.since(e, self.since[0]), way_of(request) if self.run.steady else None
         self.world.add(e)
+        self.run.stats["fetched HTTP/2"] += upstream.http2
         self.note("origin", e.n, e.asked.seq, method, e.url, e.status, e.fields, {k: v for k, v in request.items() if k not in (
             "host", "via", "accept-encoding", "connection")}, spec["reply"] or "", "" if e.complete else "cut")
         wrongs = judge_asking(e, self.world)
@@ -308,7 +311,7 @@ class Cell:
 class Run:
     """One utfeed and the cells that run against it."""
 
-    def __init__(self, store, workers, more=(), secure=False, steady=False):
+    def __init__(self, store, workers, more=(), secure=False, steady=False, http2=False):
         self.serials, self.requests, self.floods, self.probes = (itertools.count(1) for _ in range(4))
         self.paths, self.known, self.waits, self.probing = {}, {}, {}, {}
         self.cells, self.wants_rest, self.resting, self.stopped = set(), [], [], False
@@ -317,13 +320,13 @@ class Run:
         self.restarts = self.kills = False
         self.passing = 0
         self.stats, self.answers, self.random = collections.Counter(), 0, random.Random(0)
-        self.bench = Bench(store, workers, self.asked, more, secure, steady)
+        self.bench = Bench(store, workers, self.asked, more, secure, steady, http2)
         self.free()
 
-    def client(self, way, url):
-        """A connection on which way asks for url."""
+    def client(self, way, url, http2=False):
+        """A connection, or a stream, on which way asks for url."""
         inside = url.split("/")[2] if self.bench.secure and way == "forward" else None
-        return self.bench.client(self.random.randrange, inside)
+        return self.bench.client(self.random.randrange, inside, http2)
 
     def asked(self, upstream, method, url, request):
         found = self.paths.get(url)
@@ -359,7 +362,8 @@ class Run:
             request = self.probing.pop(path)
             if self.stopped:
                 return
-            if answer.status == 504 and self.steady:    # the clock was put forward while the origin answered
+            # the clock was put forward while the origin answered; a connection ended, which was another's fault
+            if answer.status == 504 and self.steady or answer.status == 502 and self.bench.http2:
                 return ask(shape)
             assert answer.status == 200 and request, f"probe of {shape}: {answer.status} {answer.body}"
             self.known[shape] = request
@@ -372,7 +376,7 @@ class Run:
             self.probing[path] = {}
             where, host = target(shape[0], self.bench.base(0, self.probes_at) + "/" + path, self.probes_at)
             method, length = ("POST", [("Content-Length", "0")]) if shape[1] and shape[0] not in READS_ONLY else ("GET", [])
-            self.client(shape[0], self.bench.base(0, self.probes_at) + "/").ask(
+            self.client(shape[0], self.bench.base(0, self.probes_at) + "/", shape[3]).ask(
                 method, where, [("Host", host), *shape[2], *length], lambda answer, client: learnt(shape, path, answer, client))
         for shape in shapes:
             ask(shape)

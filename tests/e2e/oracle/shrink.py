@@ -13,8 +13,8 @@ from .run import Run
 class Replay:
     """Runs histories one at a time against one utfeed. finds(): whether one of the tries broke rule (None: any)."""
 
-    def __init__(self, store, workers, rule=None, secure=False, steady=False):
-        self.run, self.rule, self.numbers, self.last = Run(store, workers, secure=secure, steady=steady), rule, itertools.count(1), None
+    def __init__(self, store, workers, rule=None, secure=False, steady=False, http2=False):
+        self.run, self.rule, self.numbers, self.last = Run(store, workers, secure=secure, steady=steady, http2=http2), rule, itertools.count(1), None
 
     def once(self, history):
         ended = []
@@ -73,7 +73,7 @@ def places(history):
         yield from (("resources", k, "specs", j, name) for j, spec in enumerate(resource["specs"]) for name in spec)
     for i, step in enumerate(history["steps"]):
         for j, op in enumerate(step):
-            yield from (("steps", i, j, name) for name in op if name in ("abort", "if", "method", "at", "foreign"))
+            yield from (("steps", i, j, name) for name in op if name in ("abort", "if", "method", "at", "http2", "foreign"))
             yield from (("steps", i, j, "with", n) for n in range(len(op.get("with", ()))))
 
 
@@ -105,7 +105,7 @@ def readings(history):
 
 def shrink(finding, seconds=60):
     """finding, its history and trace smaller; as it is where it does not come again."""
-    replay, until = Replay(finding.store, finding.workers, finding.rule, finding.secure, finding.steady), time.monotonic() + seconds
+    replay, until = Replay(finding.store, finding.workers, finding.rule, finding.secure, finding.steady, finding.http2), time.monotonic() + seconds
     try:
         again = next((history for history in readings(finding.history) if replay.finds(history, 10)), None)
         if not again:

@@ -25,10 +25,10 @@ def fields_of(head):
 
 
 def joined(fields):
-    """{name: value}, lines of one name joined by commas (RFC 9110 section 5.2)."""
+    """{name: value}, lines of one name joined by commas (RFC 9110 section 5.2); those of Cookie by semicolons (RFC 9113 section 8.2.3)."""
     found = {}
     for name, value in fields:
-        found[name] = f"{found[name]}, {value}" if name in found else value
+        found[name] = f"{found[name]}{'; ' if name == 'cookie' else ', '}{value}" if name in found else value
     return found
 
 
@@ -173,7 +173,8 @@ class Upstream(Conn):
     """A connection that utfeed made, with TLS where there is a context. asked(upstream, method, target, fields) for each request; then
     say()."""
 
-    asked = None
+    asked, http2 = None, False
+
     def __init__(self, loop, sock, port, context=None):
         self.port, self.ending = port, nothing
         super().__init__(loop, sock)
