@@ -4,6 +4,7 @@ A visit is one attacker's part: async (crowd, number) that gives a word for its 
 """
 import asyncio
 import collections
+import itertools
 import multiprocessing
 import os
 import signal
@@ -60,27 +61,29 @@ class Crowd:
         except OSError as error:
             return f"no connection: {error}"
 
-    async def all(self, visit, number, at_once):
+    async def all(self, visit, number, at_once, seconds=0):
+        """So many visits; where there are seconds, as many as begin within them."""
         async def some():
             for each in turns:
                 self.made[str(await self.one(visit, each))] += 1
-        turns = iter(range(number))
+        end = time.monotonic() + seconds
+        turns = itertools.takewhile(lambda _: time.monotonic() < end, itertools.count()) if seconds else iter(range(number))
         await asyncio.gather(*(some() for _ in range(min(at_once, number))))
 
 
-def run(pipe, crowd, visit, number, at_once):
+def run(pipe, crowd, *what):
     if crowd.yields:
         os.nice(LEAST_URGENT)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     began = time.monotonic()
-    asyncio.run(crowd.all(visit, number, at_once))
+    asyncio.run(crowd.all(*what))
     pipe.send((crowd.made, Peer.moved, time.monotonic() - began))
 
 
-def attack(crowd, visit, number, at_once):
+def attack(crowd, visit, number, at_once, seconds=0):
     """(how the visits ended, bytes moved, seconds it took)."""
     here, there = multiprocessing.Pipe()
-    process = multiprocessing.get_context("fork").Process(target=run, args=(there, crowd, visit, number, at_once), daemon=True)
+    process = multiprocessing.get_context("fork").Process(target=run, args=(there, crowd, visit, number, at_once, seconds), daemon=True)
     process.start()
     there.close()
     try:

@@ -7,7 +7,10 @@ import asyncio
 import multiprocessing
 import socket
 
+from http2_frames import ENABLE_PUSH, INITIAL_WINDOW_SIZE, MOST_WINDOW, PREFACE, WINDOW, header_frames, settings, window_update
+
 from .net import Gone, Peer
+from .streams import asked, response
 
 TICK, HANGS = 0.01, 30
 TEXT = "Погода на завтра: дождь, местами снег. " * 500
@@ -99,18 +102,42 @@ class Client:
                 self.waited.append(took)
                 took -= TICK
 
-    def tell(self, pipe):
-        pipe.recv()
-        pipe.send((self.waited, self.wrong))
-        self.waited, self.wrong = [], []
+    def told(self):
+        """(what it waited, what was wrong), since the last time."""
+        waited, wrong, self.waited, self.wrong = self.waited, self.wrong, [], []
+        return waited, wrong
+
+
+class StreamsClient(Client):
+    """The same by HTTP/2: a stream each."""
+
+    async def connect(self):
+        peer = await super().connect()
+        peer.next = 1
+        await peer.send(PREFACE + settings((ENABLE_PUSH, 0), (INITIAL_WINDOW_SIZE, MOST_WINDOW)) + window_update(0, MOST_WINDOW - WINDOW))
+        return peer
+
+    async def get(self, peer, target):
+        stream, peer.next = peer.next, peer.next + 2
+        await peer.send(header_frames(stream, asked(target)))
+        right, body, stays = await response(peer, stream)
+        if not right or body != RIGHT:
+            self.wrong.append(f"HTTP/2, {target}: {'200' if right else 'no 200'}, {len(body)} bytes")
+        return stays
+
+
+def tell(pipe, clients):
+    pipe.recv()
+    pipe.send({name: client.told() for name, client in clients.items()})
 
 
 async def be_good(pipe, listening):
     loop = asyncio.get_running_loop()
     serving = asyncio.create_task(serve(listening))
-    client = Client(await loop.run_in_executor(None, pipe.recv))
-    loop.add_reader(pipe.fileno(), client.tell, pipe)
-    await asyncio.gather(serving, client.asks())
+    port, http2 = await loop.run_in_executor(None, pipe.recv)
+    clients = {"http/1.1": Client(port), **({"h2": StreamsClient(port)} if http2 else {})}
+    loop.add_reader(pipe.fileno(), tell, pipe, clients)
+    await asyncio.gather(serving, *(client.asks() for client in clients.values()))
 
 
 def run(pipe, listening):
@@ -119,7 +146,7 @@ def run(pipe, listening):
 
 
 class Good:
-    """.port is its origin's; begin(port of utfeed) has it ask."""
+    """.port is its origin's; begin(port of utfeed, by HTTP/2 too) has it ask."""
 
     def __init__(self):
         listening = socket.create_server(("127.0.0.1", 0), backlog=256)
@@ -129,14 +156,15 @@ class Good:
         self.process.start()
         listening.close()
 
-    def begin(self, port):
-        self.pipe.send(port)
+    def begin(self, port, http2=False):
+        self.pipe.send((port, http2))
 
     def told(self):
-        """(milliseconds it waited, ascending; what was wrong), since the last time."""
+        """(milliseconds it waited, ascending, by protocol; what was wrong), since the last time."""
         self.pipe.send(None)
-        waited, wrong = self.pipe.recv()
-        return sorted(each * 1000 for each in waited), wrong
+        told = self.pipe.recv()
+        waited = {name: sorted(each * 1000 for each in waited) for name, (waited, _) in told.items()}
+        return waited, [each for _, wrong in told.values() for each in wrong]
 
     def stop(self):
         self.process.terminate()

@@ -79,7 +79,7 @@ class Run:
         self.scale, self.more = scale, more
         self.result = Result(row)
         limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0] - AT_ONCE_SPARED
-        self.result.number = self.number = max(round(row.number * scale), 4)
+        self.number = row.number if row.seconds else max(round(row.number * scale), 4)
         self.at_once = min(row.at_once, self.number, limit)
         self.proxy = self.gauge = self.idle = self.least = None
         self.pinned = self.busy = False
@@ -107,21 +107,22 @@ class Run:
         if self.row.fill:
             self.fill()
         if not self.row.alone:
-            self.good.begin(self.proxy.port)
+            self.good.begin(self.proxy.port, self.row.http2)
             time.sleep(WARM_SECONDS)
             self.good.told()
         cpu, began = self.gauge.cpu(), time.monotonic()
         time.sleep(self.idle_seconds)
-        waited, wrong = ([], []) if self.row.alone else self.good.told()
+        waited, wrong = ({}, []) if self.row.alone else self.good.told()
         self.result.wrong += [f"before the attack: {each}" for each in wrong[:3]]
         self.gauge.forget_peak()
-        self.idle = {"rss": self.gauge.rss(), "cpu": (self.gauge.cpu() - cpu) / (time.monotonic() - began), "waits": percentile(waited),
+        self.idle = {"rss": self.gauge.rss(), "cpu": (self.gauge.cpu() - cpu) / (time.monotonic() - began), "waits": {name: percentile(each) for name, each in waited.items()},
                      "descriptors": max(self.gauge.descriptors() for _ in range(20))}
 
     def under_attack(self):
         row, result = self.row, self.result
         cpu, others, moved, began = self.gauge.cpu(), self.gauge.taken_by_others(), self.origin.moved(), time.monotonic()
-        made, bytes_moved, result.seconds = attack(self.crowd(), row.visit, self.number, self.at_once)
+        made, bytes_moved, result.seconds = attack(self.crowd(), row.visit, self.number, self.at_once, row.seconds * self.scale)
+        result.number = sum(made.values())
         if row.terminates:
             return made
         time.sleep(0.2)                             # the origin's count is that old
@@ -130,7 +131,7 @@ class Run:
         self.busy = self.pinned and self.gauge.taken_by_others() - others > BUSY * lasted * 1_000_000
         if self.busy:
             result.said = "the machine is busy: no time is held; "
-        units = self.number if row.unit == "visit" else max(bytes_moved + self.origin.moved() - moved, 1) / 1024
+        units = result.number if row.unit == "visit" else max(bytes_moved + self.origin.moved() - moved, 1) / 1024
         if self.times:
             result.hold("cpu", spent / units, row.cpu, f"us/{row.unit}", not self.busy)
         return made
@@ -139,7 +140,11 @@ class Run:
         waited, wrong = self.good.told()
         self.result.wrong += [f"the good client: {each}" for each in wrong[:3]]
         if self.times:
-            self.result.hold("p99", percentile(waited), self.row.waits * max(self.idle["waits"], LEAST_WAIT), "ms", not self.busy)
+            for name, each in waited.items():
+                self.result.hold(f"p99 {name}", percentile(each), self.longest(self.idle["waits"][name]), "ms", not self.busy)
+
+    def longest(self, before):
+        return before + self.row.later if self.row.later else self.row.waits * max(before, LEAST_WAIT)
 
     def judge_ends(self, made):
         self.result.ends = made

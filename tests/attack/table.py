@@ -5,6 +5,7 @@ import typing
 from . import helpers
 from .bodies import BOMBS, MB, TEXTS, slug
 from .hellos import HELLOS, replays
+from .streams import FLOODS, STALLS
 from .visits import (asks, asks_often, collides, dribbles, holds, leaves, leaves_after, named_hosts, pipelines, policies, reads_slowly,
                      tunnels, until_refused)
 
@@ -30,6 +31,9 @@ class Attack:
     fill: int = 0                       # so many small feeds are stored before
     helper: typing.Callable = None      # what else has to run: gives more options
     keeps: float = 40                   # MB above the idle server and cache-bytes that may stay
+    seconds: float = 0                  # at_once attackers visit again and again for so long; 0: number visits, and no more
+    http2: bool = False                 # a good client asks by HTTP/2 too
+    later: float = 0                    # ms that the good client's 99th percentile may rise; 0: waits is the bound
     alone: bool = False                 # there is no good client: what the attack does would be done to it too
     limit: int = 0                      # MB of address space above what it starts with; 0: no limit
     terminates: bool = False            # utfeed is told to end in the midst of it
@@ -170,6 +174,14 @@ def hellos():
                      1000, "visit", 10, helper=helpers.tls_door, options=("--client-allow", "127.0.0.1"))
 
 
+def over_http2():
+    """Issue 35. One connection's worth, and a hundred's; each that is ended begins anew."""
+    for name, (visit, ends, options) in {**FLOODS, **STALLS}.items():
+        for connections in (1, 100):
+            yield Attack(f"h2: {name}, from {connections}", "for 30 s", connections, connections, visit, ends, 15, 100_000, "visit", 0, cache=1,
+                         options=("--h2c", "on", *options), keeps=15, seconds=30, http2=True, later=10)
+
+
 def the_issue():
     """What was found in the build before issue 12, as it was found."""
     for more in (1, 4, 16, 64):
@@ -181,4 +193,4 @@ def the_issue():
 
 
 ATTACKS = [*abandoned(), *slow_readers(), *large(), *slow_clients(), *endless_origins(), *bombs(), *texts(), *many(), *many_purges(), *stores(),
-           *hellos(), *the_issue()]
+           *hellos(), *over_http2(), *the_issue()]

@@ -93,3 +93,18 @@ def indexed(index):
 def list_of(lines):
     """The fields of lines as HTTP/1.1 writes them."""
     return [(name.strip().lower(), value.strip()) for name, _, value in (line.partition(":") for line in lines)]
+
+
+# Header lists that are larger than they look
+BIG = indexing("x-bomb", "a" * 4000)        # nearly all of the dynamic table; a byte stands for it from then on
+CRUMB = indexing("cookie", "")
+AGAIN = indexed(62)
+
+BOMBS = {
+    "a big field again": BIG + AGAIN * 15_000,
+    "a short field again": b"\x90" * 16_000,
+    "crumbs of nothing": CRUMB + AGAIN * 16_000,
+    "crumbs": indexing("cookie", "a=" + "b" * 3000) + AGAIN * 10_000,
+    "a big field in many frames": BIG + AGAIN * 60_000,
+    "an empty field in many frames": indexing("x", "") + AGAIN * 60_000,
+}

@@ -7,11 +7,11 @@ import pytest
 pytest.importorskip("hpack", reason="no python3-hpack here")
 
 from feeds import SMALL_OUT
-from http2_frames import (ACK, CONTINUATION, DATA, END_HEADERS, END_STREAM, HEADERS, INITIAL_WINDOW_SIZE, MAX_CONCURRENT_STREAMS,
+from http2_frames import (ACK, AGAIN, BOMBS, CONTINUATION, DATA, END_HEADERS, END_STREAM, HEADERS, INITIAL_WINDOW_SIZE, MAX_CONCURRENT_STREAMS,
                           MAX_FRAME_SIZE, MOST_WINDOW, PADDED, PING, PUSH_PROMISE, RST_STREAM, SETTINGS, WINDOW_UPDATE, frame, goaway,
                           header_frames, indexed, indexing, literal, ping, priority, reset, settings, window_update)
 from peers import Background
-from test_http2_limits import AGAIN, BOMBS, GROWTH
+from test_http2_limits import GROWTH
 from test_http2_origin import FEED, OK, failed, held
 
 CALM = "ENHANCE_YOUR_CALM"

@@ -8,8 +8,8 @@ import pytest
 pytest.importorskip("hpack", reason="no python3-hpack here")
 
 from feeds import SMALL, SMALL_OUT, big
-from http2_frames import (CONTINUATION, DATA, END_STREAM, HEADERS, INITIAL_WINDOW_SIZE, MOST_WINDOW, PADDED, PREFACE, frame,
-                          header_frames, indexed, indexing, literal, ping, priority, reset, settings, window_update)
+from http2_frames import (AGAIN, BIG, BOMBS, CONTINUATION, DATA, END_STREAM, HEADERS, INITIAL_WINDOW_SIZE, MOST_WINDOW, PADDED, PREFACE,
+                          frame, header_frames, literal, ping, priority, reset, settings, window_update)
 from peers import Background
 from test_http2_spec import ASKED, POSTED
 from wire import Cut, Malformed, message
@@ -220,20 +220,6 @@ def test_answers_before_the_body(serving):
 
 
 # ---- header lists that are larger than they look ----
-
-BIG = indexing("x-bomb", "a" * 4000)        # nearly all of the dynamic table; a byte stands for it from then on
-CRUMB = indexing("cookie", "")
-AGAIN = indexed(62)
-
-BOMBS = {
-    "a big field again": BIG + AGAIN * 15_000,
-    "a short field again": b"\x90" * 16_000,
-    "crumbs of nothing": CRUMB + AGAIN * 16_000,
-    "crumbs": indexing("cookie", "a=" + "b" * 3000) + AGAIN * 10_000,
-    "a big field in many frames": BIG + AGAIN * 60_000,
-    "an empty field in many frames": indexing("x", "") + AGAIN * 60_000,
-}
-
 
 @pytest.mark.parametrize("where", ["head", "trailer"])
 @pytest.mark.parametrize("case", BOMBS)
