@@ -70,12 +70,14 @@ int h2_on_field(nghttp2_session *ng, const nghttp2_frame *frame, const uint8_t *
 	struct h2_stream *stream = h2_find(ng, frame->hd.stream_id);
 
 	(void)flags;
-	if (!stream || h2->ending)
+	if (h2->ending)                /* what is left of the block is not decoded: a millisecond for a KB of references */
+		return NGHTTP2_ERR_PAUSE;
+	if (!stream)
 		return 0;
 	stream->list_bytes += name_len + value_len + H2_FIELD_BYTES;
 	if (stream->list_bytes > FLOOD_TIMES * h2_list_bytes_max(h2)) {
 		h2_flood(h2, "fields of a header list");
-		return 0;
+		return NGHTTP2_ERR_PAUSE;
 	}
 	if (stream->overlong)
 		return 0;
