@@ -178,7 +178,8 @@ def over_http2():
     """Issue 35. One connection's worth, and a hundred's; each that is ended begins anew."""
     for name, (visit, ends, options) in {**FLOODS, **STALLS}.items():
         for connections in (1, 100):
-            yield Attack(f"h2: {name}, from {connections}", "for 30 s", connections, connections, visit, ends, 15, 3000 if name.startswith("bomb") else 100_000, "visit", 0, cache=1,
+            cpu = 3000 if name.startswith("bomb") else 100_000
+            yield Attack(f"h2: {name}, from {connections}", "for 30 s", connections, connections, visit, ends, 15, cpu, "visit", 0, cache=1,
                          options=("--h2c", "on", *options), keeps=15, seconds=30, http2=True, later=10)
 
 
