@@ -70,7 +70,7 @@ int h2_on_field(nghttp2_session *ng, const nghttp2_frame *frame, const uint8_t *
 	struct h2_stream *stream = h2_find(ng, frame->hd.stream_id);
 
 	(void)flags;
-	if (h2->ending)                /* what is left of the block is not decoded: a millisecond for a KB of references */
+	if (h2->ending)                /* what is left of the block is not decoded */
 		return NGHTTP2_ERR_PAUSE;
 	if (!stream)
 		return 0;
