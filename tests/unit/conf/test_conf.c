@@ -46,6 +46,7 @@ static const struct { const char *name, *text, *formatted; } values[] = {
 	{ "redirects", "20", "20" },
 	{ "redirect-downgrade", "on", "on" },
 	{ "upgrade-https", "yes", "on" },
+	{ "http2", "off", "off" },
 	{ "origin-connections", "6", "6" },
 	{ "origin-idle", "0", "0" },
 	{ "origin-idle-timeout", "10ms", "10ms" },

@@ -80,6 +80,7 @@ static const struct { const char *text, *option, *because; } idle[] = {
 	{ ROUTE "policy = rfc7303\ncharset = koi8-r", "charset", "only the policies auto and 4suite ask for it" },
 	{ "gzip = off\ngzip-min = 2k", "gzip-min", "gzip is off" },
 	{ "user-agent = a\ncontact-url = http://a/", "contact-url", "user-agent is set" },
+	{ PLAIN "http2 = off", "http2", "its origin is http" },
 	{ PLAIN "tls-verify = off", "tls-verify", "its origin is http" },
 	{ PLAIN "tls-ca-file = a", "tls-ca-file", "its origin is http" },
 	{ ROUTE "tls-verify = off\ntls-ca-file = a", "tls-ca-file", "tls-verify is off" },
