@@ -203,7 +203,7 @@ SESSIONS = {
     "a stream of a session": ((), lambda proxy, n: proxy.get(f"/{n}")),
     "a session of its own": (("--origin-idle", "0"), lambda proxy, n: proxy.get(f"/{n}")),
     "an upload": (("--origin-idle", "0"), lambda proxy, n: proxy.get(f"/{n}", "Content-Length: 0", method="POST")),
-    "asked twice": (("--origin-idle", "0"), lambda proxy, n: proxy.get(f"/{n}/wall")),
+    "asked twice": (("--origin-idle", "0", "--http2", "auto"), lambda proxy, n: proxy.get(f"/{n}/wall")),
 }
 
 
