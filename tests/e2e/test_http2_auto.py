@@ -365,12 +365,6 @@ def test_one_connection_is_all_there_may_be(asking, origin, first):
     assert origin.protocols("/f") == [first, BY_1 if first == BY_2 else BY_2]
 
 
-def test_an_interval_between_requests(asking, origin):
-    """host-interval keeps no request back that belongs to the one before, as with redirects."""
-    origin["*"] = pages(says(403), FEED)
-    assert asking(origin, "--host-interval", "1m").get("/f").body == SMALL_OUT and origin.protocols() == [BY_2, BY_1]
-
-
 def test_a_refusal_of_credentials_is_that_clients(asking, origin):
     """403 for a client's own name and password is no wall."""
     origin["*"] = pages(says(403), FEED)
