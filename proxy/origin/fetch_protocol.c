@@ -175,6 +175,15 @@ static void fetch_swap_held(struct fetch *f, struct fetch_held *held)
 	f->head = head;
 }
 
+/* Whether more of the response in f->msg has to come before its body says anything. */
+static bool fetch_is_unseen(const struct fetch *f)
+{
+	const struct http_msg *m = &f->msg;
+
+	return !f->behind.len && m->status == 200 && !http_msg_has(m, H_CONTENT_ENCODING) &&
+	    strcmp(f->request.method, "HEAD") != 0 && !(m->has_length && !m->content_length);
+}
+
 /* Holds the answer. -1: out of memory. */
 static int fetch_hold(struct fetch *f)
 {
@@ -191,6 +200,7 @@ static int fetch_hold(struct fetch *f)
 		free(held);
 		return -1;
 	}
+	held->unseen = fetch_is_unseen(f);
 	fetch_swap_held(f, held);
 	held->fetch = f;
 	held->timer.fire = fetch_on_held_timeout;
@@ -200,7 +210,6 @@ static int fetch_hold(struct fetch *f)
 	held->conn = f->conn;
 	f->lease = NULL;
 	f->conn = NULL;
-	held->unseen = !held->behind.len && held->msg.status == 200 && !http_msg_has(&held->msg, H_CONTENT_ENCODING);
 	conn_set_owner(held->conn, fetch_on_held_event, held);
 	conn_want(held->conn, held->unseen, false);
 	f->held = held;

@@ -52,6 +52,21 @@ def test_a_head_without_a_body(asking, origin, end):
     assert end != "nothing" or got.body == SMALL_OUT
 
 
+@pytest.mark.parametrize("method", ["GET", "HEAD"])
+@pytest.mark.parametrize("first", [BY_1, BY_2])
+def test_a_head_to_which_no_body_belongs(asking, origin, first, method):
+    """Nobody waits for one: over HTTP/1.1 nothing would come, and the connection stays open."""
+    empty = message("200 OK", "Content-Type: text/html", body=b"")
+    origin["/f"] = pages(empty, FEED) if first == BY_2 else pages(FEED, empty)
+    origin["/warm"] = pages(says(403), FEED)
+    proxy = asking(origin)
+    if first == BY_1:
+        assert proxy.get("/warm").body == SMALL_OUT
+    got = proxy.get("/f", FEEDS, method=method)
+    assert got.status == 200 and origin.protocols("/f") == [first, BY_1 if first == BY_2 else BY_2]
+    assert got.body == (SMALL_OUT if method == "GET" else b"")
+
+
 NO_BETTER = {f"{status}": says(status) for status in (400, 401, 403, 404, 410, 426, 429, 500)} | {
     "503 with Retry-After": says(503, "Retry-After: 100"), "a page": HTML}
 

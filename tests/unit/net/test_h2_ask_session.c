@@ -77,7 +77,7 @@ static void more_than_room(void)
 	}
 }
 
-/* Requests wait for room, and are given up. Their session can rest then, and no stream is reset that never began. */
+/* A client gives up a request that waits for room. The session can rest then, and resets no stream that never began. */
 static void given_up_for_want_of_room(void)
 {
 	static const struct frame none[] = { SETTINGS("\3", "\0\0\0\0") }, two[] = { SETTINGS("\3", "\0\0\0\2") };
