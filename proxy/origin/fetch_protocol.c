@@ -210,6 +210,7 @@ static int fetch_hold(struct fetch *f)
 	held->conn = f->conn;
 	f->lease = NULL;
 	f->conn = NULL;
+	loop_disarm(fetch_loop(f), &f->timer);         /* it is of the connection that the fetch has no more */
 	conn_set_owner(held->conn, fetch_on_held_event, held);
 	conn_want(held->conn, held->unseen, false);
 	f->held = held;

@@ -67,6 +67,15 @@ def test_a_head_to_which_no_body_belongs(asking, origin, first, method):
     assert got.body == (SMALL_OUT if method == "GET" else b"")
 
 
+def test_a_page_whose_body_never_comes(asking, origin):
+    """It counts once the time for a head is over; then its body is late."""
+    origin["/f"], origin["/g"] = pages(held, FEED), FEED
+    proxy = asking(origin, "--first-byte-timeout", "300ms", "--between-bytes-timeout", "300ms")
+    client, _ = first_of(proxy, origin)
+    assert client.response().status in (200, 502, 504) and origin.protocols() == [BY_2]
+    assert proxy.get("/g").body == SMALL_OUT
+
+
 NO_BETTER = {f"{status}": says(status) for status in (400, 401, 403, 404, 410, 426, 429, 500)} | {
     "503 with Retry-After": says(503, "Retry-After: 100"), "a page": HTML}
 
