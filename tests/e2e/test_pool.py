@@ -110,7 +110,7 @@ def test_requests_at_once_have_connections_of_their_own(start, origin):
 def test_idle_limit(start, origin, keep):
     proxy = start(origin, "--workers", "1", "--origin-idle", str(keep))
     clients = [proxy.client().ask(f"/{number}") for number in range(4)]
-    upstreams = [origin.receive() for _ in clients]
+    upstreams = sorted((origin.receive() for _ in clients), key=lambda upstream: upstream.request.target)
     for upstream, client in zip(upstreams, clients):
         upstream.answer(FEED)
         assert client.response().status == 200
