@@ -69,7 +69,7 @@ static bool h2_write_out(struct h2 *h2)
 	}
 	if (written)
 		held_drop(&h2->out, written);
-	if (!h2->out.len)
+	if (!h2->out.len && !h2->waiting)
 		held_free(&h2->out);
 	return n != CONN_FAILED;
 }
@@ -116,8 +116,6 @@ static void h2_listen(struct h2 *h2)
 /* Does what can be done now: frames go out, those who wait for room hear of it. */
 static void h2_go_on(struct h2 *h2)
 {
-	bool full = h2->out.len >= H2_OUT_BYTES;
-
 	if (h2->told)
 		return;
 	size_t before = h2->out.len;
@@ -131,10 +129,9 @@ static void h2_go_on(struct h2 *h2)
 		loop_arm(h2->loop, &h2->stuck, h2->settings.write_timeout_ms);
 	if (h2->ending)
 		h2_end_streams(h2);
-	if (full && h2->out.len < H2_OUT_BYTES) {
+	if (before >= H2_OUT_BYTES && h2->out.len < H2_OUT_BYTES)
 		h2_pull(h2);
-		h2_wake_writers(h2);
-	}
+	h2_wake_writers(h2);
 	if (h2_is_over(h2)) {
 		h2_tell_end(h2, h2->broken);
 		return;

@@ -131,20 +131,35 @@ void h2_stream_set_times(struct h2_stream *stream, uint64_t began_ms, uint64_t d
 	stream->done_ms = done_ms;
 }
 
+/* Wakes a writer that waits, if its window has room. How many bytes of a body it may write. */
+static size_t h2_wake_writer(struct h2_stream *stream)
+{
+	int32_t window = nghttp2_session_get_stream_remote_window_size(stream->session->ng, stream->id);
+
+	if (!stream->waits || (window <= 0 && stream->writing != H2_HEAD))
+		return 0;
+	h2_stream_set_waits(stream, false);
+	h2_stream_wake(stream);
+	if (window <= 0 || !stream->conn || !stream->conn->want_write)
+		return 0;
+	return stream->writing == H2_LENGTH && stream->left < (uint64_t)window ? (size_t)stream->left : (size_t)window;
+}
+
+/* Wakes no more writers than there is room for. If they write less, h2_go_on() leads here again. */
 void h2_wake_writers(struct h2 *h2)
 {
+	int32_t window = nghttp2_session_get_remote_window_size(h2->ng);
+	size_t room = h2->out.len < H2_OUT_BYTES ? H2_OUT_BYTES - h2->out.len : 0, woken = 0;
 	struct h2_stream *stream;
 
-	if (!h2->waiting || h2->out.len >= H2_OUT_BYTES || nghttp2_session_get_remote_window_size(h2->ng) <= 0)
+	if (!h2->waiting || window <= 0)
 		return;
+	if ((size_t)window < room)
+		room = (size_t)window;
 	for (unsigned urgency = 0; urgency < H2_URGENCIES; urgency++)
 		TAILQ_FOREACH(stream, &h2->streams, link)
-			if (stream->waits && stream->urgency == urgency &&
-			    (stream->writing == H2_HEAD ||
-			        nghttp2_session_get_stream_remote_window_size(h2->ng, stream->id) > 0)) {
-				h2_stream_set_waits(stream, false);
-				h2_stream_wake(stream);
-			}
+			if (stream->urgency == urgency && woken < room)
+				woken += h2_wake_writer(stream);
 }
 
 /* ---- the transport ---- */
