@@ -100,16 +100,23 @@ struct cache_ticket cache_ticket_of(struct cache *cache, const struct entry *fou
 	return ticket;
 }
 
-/* Whether a purge since the given number took away what the key's URL has. Called under the lock of its gate. */
-static bool gate_purged(const struct cache *cache, const struct gate *gate, uint64_t since, const char *key, size_t len)
+/* Whether the latest purges have one of the key's URL since the given number. Called under the lock of its gate. */
+static bool gate_knows_purge(const struct cache *cache, const struct gate *gate, uint64_t since, const char *key,
+    size_t len)
 {
 	if (gate->purges == since)
 		return false;
 	uint64_t url = gate_hash(cache, key, len);
-	bool purged = gate->forgotten > since;
+	bool purged = false;
 	for (size_t i = 0; i < GATE_URLS && !purged; i++)
 		purged = gate->latest[i].url == url && gate->latest[i].purge > since;
 	return purged;
+}
+
+/* As gate_knows_purge(); a purge that is forgotten may have been of any URL. */
+static bool gate_purged(const struct cache *cache, const struct gate *gate, uint64_t since, const char *key, size_t len)
+{
+	return gate->forgotten > since || gate_knows_purge(cache, gate, since, key, len);
 }
 
 bool cache_gate_lets_in(struct cache *cache, const struct gate *gate, const struct cache_ticket *ticket,
@@ -284,14 +291,29 @@ void cache_release(struct cache *cache, size_t had)
 		store_memory_release(cache->memory, had);
 }
 
-void cache_remove(struct cache *cache, const char *key, size_t len)
+/* Called under the lock of the key's gate. */
+static void gate_remove(struct cache *cache, struct gate *gate, const char *key, size_t len)
 {
-	struct gate *gate = gate_open(cache, key, len);
-
 	gate->changes++;
 	cache->memory->ops->remove(cache->memory, key, len);
 	if (cache->second)
 		cache->second->ops->remove(cache->second, key, len);
+}
+
+void cache_remove(struct cache *cache, const char *key, size_t len)
+{
+	struct gate *gate = gate_open(cache, key, len);
+
+	gate_remove(cache, gate, key, len);
+	cache_gate_close(cache, gate);
+}
+
+void cache_outdate(struct cache *cache, const char *key, size_t len, const struct cache_ticket *ticket)
+{
+	struct gate *gate = gate_open(cache, key, len);
+
+	if (!gate_knows_purge(cache, gate, ticket->purges, key, len))
+		gate_remove(cache, gate, key, len);
 	cache_gate_close(cache, gate);
 }
 

@@ -57,6 +57,9 @@ bool cache_keep_gzip(struct cache *, const char *key, size_t len, struct object 
 bool cache_reserve(struct cache *, size_t had, size_t wants);
 void cache_release(struct cache *, size_t had);
 void cache_remove(struct cache *, const char *key, size_t len);
+/* As cache_remove(), because a newer response came, which is not stored. If the URL was purged since its ticket was
+ * taken, what is stored by now was asked for later, and stays. */
+void cache_outdate(struct cache *, const char *key, size_t len, const struct cache_ticket *);
 /* From now on nothing that the purge covers is found, or found fresh. Returns how many responses memory had, or -1:
  * that is known when cache_sweep() has been through; *number is the purge that cache_purged() is asked about. */
 int64_t cache_purge(struct cache *, enum store_purge, const char *url, size_t len, bool soft, int64_t now,

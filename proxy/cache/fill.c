@@ -355,10 +355,10 @@ static void fill_outdate(struct fill *fill)
 	struct text key = { 0 };
 
 	if (fill->vary && !fill_put_names(fill, &variant))
-		cache_remove(fill->params.cache, fill->key, fill->params.key_len);
+		cache_outdate(fill->params.cache, fill->key, fill->params.key_len, &fill->ticket);
 	fill_key(fill, fill->vary, false, &key);
 	if (!key.failed && !fill_spares_kept(fill, key.bytes, key.len))
-		cache_remove(fill->params.cache, key.bytes, key.len);
+		cache_outdate(fill->params.cache, key.bytes, key.len, &fill->ticket);
 	text_free(&key);
 }
 

@@ -206,7 +206,7 @@ static void gate_expire(struct fill *fill, struct entry *good)
 	if ((expired = entry_expired(good, fill_now(fill))))
 		cache_put(fill->params.cache, expired, &fill->ticket);
 	else
-		cache_remove(fill->params.cache, good->key, good->key_len);
+		cache_outdate(fill->params.cache, good->key, good->key_len, &fill->ticket);
 	entry_unref(&expired);
 }
 

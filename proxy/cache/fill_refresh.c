@@ -116,7 +116,7 @@ static void fill_remove_former(struct fill *fill, const struct entry *e, enum st
 	bool moved = e && (e->key_len != old->key_len || memcmp(e->key, old->key, e->key_len));
 
 	if (fill_ends_stored(storable) || (moved && !(fill->vary && old->key_len == fill->params.key_len)))
-		cache_remove(fill->params.cache, old->key, old->key_len);
+		cache_outdate(fill->params.cache, old->key, old->key_len, &fill->ticket);
 }
 
 /* Stores the merged response, if it may be stored; takes over what parts hold. -1: out of memory. */
@@ -167,7 +167,7 @@ static struct object_head *fill_retire(struct fill *fill)
 	const struct entry *old = fill->params.entry;
 
 	fill->told->freshness = old->freshness;
-	cache_remove(fill->params.cache, old->key, old->key_len);
+	cache_outdate(fill->params.cache, old->key, old->key_len, &fill->ticket);
 	return object_head_ref(old->head);
 }
 

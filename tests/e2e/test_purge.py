@@ -149,6 +149,20 @@ def test_what_is_on_its_way_does_not_come_back(start, origin, method, fields, wo
     assert proxy.get("/f").body == b"new" and not origin.asked()
 
 
+@pytest.mark.parametrize("method,fields", [IN_FLIGHT[0], IN_FLIGHT[5]])
+def test_what_is_on_its_way_takes_nothing_away(proxy, origin, method, fields):
+    """What was asked for after the purge is stored by the time the earlier answer comes: it stays."""
+    old = proxy.client().ask("/f")
+    before = origin.receive()
+    take_away(proxy, origin, method, fields)
+    new = proxy.client().ask("/f")
+    origin.receive().answer(page(FRESH, body=b"new"))
+    assert new.response().body == b"new"
+    before.answer(page(FRESH, body=b"old"))
+    assert old.response().body == b"old"
+    assert proxy.get("/f").body == b"new" and not origin.asked()
+
+
 @pytest.mark.parametrize("method,fields", IN_FLIGHT)
 def test_what_is_on_its_way_does_not_say_what_comes_after_it(proxy, origin, method, fields):
     """It turns out to be one client's own: those who ask behind the purge wait for one answer all the same."""

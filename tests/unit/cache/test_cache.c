@@ -113,6 +113,29 @@ static void spent_tickets(void)
 	}
 }
 
+/* A response that is newer than what is stored, and is not stored itself, takes that away. */
+static void outdated(void)
+{
+	static const struct { const char *rule; enum what what; unsigned left; } cases[] = {
+		{ "RFC 9111 section 4: nothing happened", NOTHING, 0 },
+		{ "its URL was purged: what is there was asked for behind the purge", PURGE_IT, 2 },
+		{ "it was, and then three others of its gate", PURGE_IT_AND_FEW, 2 },
+		{ "another URL of its gate was", PURGE_OF_GATE, 0 },
+		{ "more others of its gate than are remembered: each may have been this one", PURGE_IT_AND_MANY, 0 },
+	};
+
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct cache *c = cache_new(store_memory_new(1 << 20, 1 << 20), NULL);
+		struct cache_ticket ticket = cache_ticket(c, "http://a/f\nk", 12);
+
+		meanwhile(c, cases[i].what);
+		meanwhile(c, STORE_IT);
+		cache_outdate(c, "http://a/f\nk", 12, &ticket);
+		UNIT_ROW(stored(c) == cases[i].left, "%s", cases[i].rule);
+		cache_free(&c);
+	}
+}
+
 static void tickets(void)
 {
 	static const struct { const char *rule; enum what what; unsigned put, warm; } cases[] = {
@@ -427,5 +450,5 @@ static void sweeps(void)
 	}
 }
 
-UNIT_SUITE(cache, { "hit for miss behind a purge", hit_for_miss_behind_a_purge }, { "sweeps", sweeps }, { "hit for miss", hit_for_miss }, { "generations", generations }, { "tickets", tickets }, { "spent tickets", spent_tickets }, { "tickets of what was found", tickets_of_what_was_found }, { "overtakers", overtakers },
+UNIT_SUITE(cache, { "hit for miss behind a purge", hit_for_miss_behind_a_purge }, { "sweeps", sweeps }, { "hit for miss", hit_for_miss }, { "generations", generations }, { "tickets", tickets }, { "outdated", outdated }, { "spent tickets", spent_tickets }, { "tickets of what was found", tickets_of_what_was_found }, { "overtakers", overtakers },
 	{ "purged elsewhere", purged_elsewhere }, { "retires", retires })
