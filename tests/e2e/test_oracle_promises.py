@@ -223,6 +223,10 @@ ROWS = [
     ("kept where it is not slow yet", both(stored(), met(200), changed(answered=None, done=None, since=moment(20))), kept(way=PATIENT), "kept"),
     ("kept where slow origins are waited for", both(stored(), met(200), changed(answered=None, done=None, since=moment(20))), kept(way=way(slow_ms=0)), "kept"),
     ("a slow origin is waited for", both(HAD, met(200), changed(answered=moment(29), done=moment(29))), {**LATE, "serial": 2, "age": "none", "how": "fwd=stale; stored"}, "waits"),
+    ("a slow origin is waited for on a machine that has no turn for anybody", both(HAD, met(200), changed(
+        answered=moment(29)._replace(late=9000), done=moment(29))), {**LATE, "serial": 2, "age": "none", "how": "fwd=stale; stored"}, None),
+    ("a slow origin is waited for, and the machine is a little late", both(HAD, met(200), changed(
+        answered=moment(29)._replace(late=100), done=moment(29))), {**LATE, "serial": 2, "age": "none", "how": "fwd=stale; stored"}, "waits"),
     ("a quick one is", both(HAD, met(200, asked=20)), {**LATE, "serial": 2, "age": "none", "how": "fwd=stale; stored"}, None),
     ("a slow one is where nothing is kept", both(stored(), met(200), changed(answered=moment(29), done=moment(29))), {
         **LATE, "serial": 2, "age": "none", "how": "fwd=stale; stored"}, None),

@@ -122,7 +122,7 @@ class Bench:
     # Time
 
     def moment(self):
-        return Moment(next(self.order), self.clock.now, (time.monotonic() + self.passed) * 1000)
+        return Moment(next(self.order), self.clock.now, (time.monotonic() + self.passed) * 1000, self.loop.late * 1000)
 
     def passes(self, seconds):
         """All clocks go on. Nothing may be under way."""

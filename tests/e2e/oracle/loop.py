@@ -13,6 +13,7 @@ READ, WRITE, GONE = select.EPOLLIN, select.EPOLLOUT, select.EPOLLHUP | select.EP
 class Loop:
     def __init__(self):
         self.poll, self.files, self.timers, self.turns = select.epoll(), {}, [], itertools.count()
+        self.late = 0.0                    # seconds by which turns came later than they should, so far: what a busy machine takes
 
     def watch(self, sock, call, events=READ):
         """call(events) when sock is ready."""
@@ -35,7 +36,9 @@ class Loop:
         """Waits for whatever comes first, and does it."""
         now = time.monotonic()
         wait = min(longest, max(0.0, self.timers[0][0] - now)) if self.timers else longest
-        for fd, events in self.poll.poll(wait, 64):
+        came = self.poll.poll(wait, 64)
+        self.late += max(0.0, time.monotonic() - now - wait)
+        for fd, events in came:
             call = self.files.get(fd)
             if call:
                 call(events)

@@ -12,6 +12,7 @@ FIRST_S, OWN_MAX_S, ASKED_MAX_S, PROBE_S = 30, 3600, 86400, 30        # the long
 JITTER = 0.75
 SNIFF = 4096            # sniff-bytes
 SLACK_MS = 1500         # what a loaded machine takes
+STARVED = 4             # a machine so busy that the oracle was late is busier with utfeed's workers
 FETCH_MS = 10_000       # first-byte-timeout of ways.py: so long a fetch goes on without its client
 
 
@@ -336,8 +337,11 @@ def loses(q, a, x, world):
 
 
 def waits(q, a, x, world):
-    """x was waited for longer than slow-after, though a feed is kept."""
-    if not q.way.slow_ms or not x.answered or x.answered.ms - q.sent.ms < q.way.slow_ms + SLACK_MS or told_kept(a)[0]:
+    """x was waited for longer than slow-after, though a feed is kept. What the oracle itself was late by, utfeed may have been as well."""
+    if not q.way.slow_ms or not x.answered or told_kept(a)[0]:
+        return None
+    late = x.answered.late - q.sent.late
+    if x.answered.ms - q.sent.ms < q.way.slow_ms + SLACK_MS + STARVED * late:
         return None
     kept = surely_kept(q, world)
     return kept and kept.n < x.n and f"it waited {x.answered.ms - q.sent.ms:.0f} ms for exchange {x.n}, and that of {kept.n} is kept"

@@ -6,7 +6,8 @@ answer leaves. So what the records call earlier was earlier for utfeed too.
 """
 import collections
 
-Moment = collections.namedtuple("Moment", "seq wall ms")        # in order; utfeed's clock in seconds; time that passed
+# In order; utfeed's clock in seconds; time that passed, and how much of it the machine had no turn for the oracle
+Moment = collections.namedtuple("Moment", "seq wall ms late", defaults=[0])
 
 ORIGIN_ERRORS = (500, 502, 503, 504)
 # Besides 5xx: who answers so does not give the feed now (issue 32 part 1)
