@@ -97,6 +97,12 @@ void client_enter(struct client *c, enum client_state state)
 	c->state = state;
 }
 
+/* Whether the rest of a request was malformed before anything was answered. */
+static bool client_is_malformed(const struct client *c)
+{
+	return c->stream && !c->exchange->status && h2_is_malformed(c->conn);
+}
+
 void client_close(struct client *c, bool reset)
 {
 	if (c->state == CL_CLOSED)
@@ -104,7 +110,9 @@ void client_close(struct client *c, bool reset)
 	/* A body that ends with the connection would look complete. */
 	reset = reset || (c->state == CL_SEND && c->exchange->sender.framing == FRAME_CLOSE);
 	bool unsent = !reset && c->state != CL_FLUSH && conn_flush(c->conn) == CONN_AGAIN;
-	if (client_is_busy(c)) {
+	if (client_is_busy(c) && client_is_malformed(c))
+		client_log_malformed(c);
+	else if (client_is_busy(c)) {
 		stats_add(loop_stats(client_loop(c)), STAT_REQUESTS_DROPPED, 1);
 		client_log(c, "dropped");
 	}

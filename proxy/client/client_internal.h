@@ -235,6 +235,8 @@ bool client_within_rate(const struct request_context *, const struct requester *
 void client_read(struct client *);             /* into exchange->in */
 bool client_parse(struct client *);            /* true: a request is there or the state changed otherwise */
 void client_find_method(struct exchange *);
+/* Notes what is known of a request that has no head, as far as there is room. */
+void client_note_line(struct exchange *, struct slice method, struct slice target);
 void client_refuse(struct client *, int status, const char *text);
 /* Refuses a request of somebody whom client-allow does not name. */
 void client_refuse_stranger(struct client *, const struct requester *);
@@ -285,6 +287,7 @@ void client_take_object(struct client *, struct object *);     /* NULL: closes, 
 void client_drop_answer(struct exchange *);
 bool client_begin(struct client *);            /* true: the head is on its way, or the connection is closed */
 bool client_send(struct client *);             /* true: the response is out, or the connection is closed */
+void client_log_malformed(struct client *);    /* counts and logs a request whose stream was reset for that */
 void client_cut(struct client *);              /* ends the response early, so that the client can tell */
 void client_log_line(struct client *, const char *end);        /* client_log.c */
 /* Adds the answer, as it ended, to what the admin listener shows. cut: it is not whole. */

@@ -62,6 +62,13 @@ static struct slice client_target(const struct client *c, struct text *room)
 	return room->failed ? target : (struct slice){ room->bytes, room->len };
 }
 
+void client_log_malformed(struct client *c)
+{
+	stats_add(loop_stats(client_loop(c)), STAT_REQUESTS_BAD, 1);
+	c->exchange->status = 400;
+	client_log(c, "done");
+}
+
 void client_log_line(struct client *c, const char *end)
 {
 	enum conf_log_format format = client_conf(c)->log_format;

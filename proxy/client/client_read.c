@@ -96,6 +96,20 @@ void client_find_method(struct exchange *exchange)
 		exchange->msg.method = METHOD_HEAD;
 }
 
+void client_note_line(struct exchange *exchange, struct slice method, struct slice target)
+{
+	struct text line = text_on(exchange->in, exchange->in_cap);
+
+	text_add(&line, method.at, method.len);
+	text_add(&line, " ", 1);
+	exchange->msg.target = (uint32_t)line.len;
+	text_add(&line, target.at, target.len < line.cap - line.len ? target.len : line.cap - line.len);
+	exchange->msg.target_len = (uint32_t)line.len - exchange->msg.target;
+	exchange->msg.base = exchange->in;
+	exchange->in_len = line.len;
+	client_find_method(exchange);
+}
+
 static void client_tell_request(struct client *c)
 {
 	struct exchange *exchange = c->exchange;

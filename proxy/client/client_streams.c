@@ -35,6 +35,25 @@ static void client_on_stream(void *connection, struct conn *conn)
 	client_on_conn(stream, CONN_READABLE);
 }
 
+/* The stream was reset, which says as much as the status 400 (RFC 9113 section 8.1.1). */
+static void client_on_malformed(void *connection, const struct h2_field *fields, size_t n)
+{
+	struct client *c = connection;
+	struct exchange *early = c->exchange;          /* it has the bytes that are being read, or there is none */
+	struct slice method, target;
+
+	if (!(c->exchange = exchange_take(c->pool, (size_t)client_conf(c)->max_header_fields))) {
+		c->exchange = early;
+		return;
+	}
+	h2_known_line(fields, n, &method, &target);
+	client_start(c);
+	client_note_line(c->exchange, method, target);
+	client_log_malformed(c);
+	client_release(c);
+	c->exchange = early;
+}
+
 static void client_on_streams_idle(void *connection)
 {
 	struct client *c = connection;
@@ -66,8 +85,8 @@ static void client_speak_http2(struct client *c, struct slice early)
 		.write_timeout_ms = client_conf(c)->write_timeout_ms,
 		.secure = c->channel != CHANNEL_PLAIN,
 		.shared = requester_is_trusted(&c->who, client_conf(c)) };
-	const struct h2_owner owner = { .opened = client_on_stream, .idle = client_on_streams_idle,
-		.ended = client_on_streams_end, .arg = c };
+	const struct h2_owner owner = { .opened = client_on_stream, .malformed = client_on_malformed,
+		.idle = client_on_streams_idle, .ended = client_on_streams_end, .arg = c };
 
 	c->h2 = h2_serve(c->conn, client_loop(c), &settings, &h2_server_side, &owner);
 	if (!c->h2) {

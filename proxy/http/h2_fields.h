@@ -13,6 +13,8 @@
  * 8.2.3). */
 enum h2_body h2_request_body(const struct h2_field *, size_t n);
 enum h2_fault h2_request_head(const struct h2_field *, size_t n, bool secure, bool ends, struct text *head);
+/* Finds method and target, however malformed the rest is. at NULL: the list has none. */
+void h2_known_line(const struct h2_field *, size_t n, struct slice *method, struct slice *target);
 enum h2_fault h2_trailer_lines(const struct h2_field *, size_t n, struct text *lines);
 int h2_response_fields(struct slice head, struct text *names, struct h2_field *, size_t max, struct h2_framing *);
 int h2_trailer_fields(struct slice lines, struct text *names, struct h2_field *, size_t max);

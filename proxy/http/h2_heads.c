@@ -159,6 +159,20 @@ static struct slice h2_find_host(const struct h2_list *list)
 	return (struct slice){ NULL, 0 };
 }
 
+static struct slice h2_first(const struct h2_field *fields, size_t n, enum h2_pseudo which)
+{
+	for (size_t i = 0; i < n; i++)
+		if (h2_equals(fields[i].name, h2_pseudo_names[which]))
+			return fields[i].value;
+	return (struct slice){ NULL, 0 };
+}
+
+void h2_known_line(const struct h2_field *fields, size_t n, struct slice *method, struct slice *target)
+{
+	*method = h2_first(fields, n, H2_METHOD);
+	*target = h2_first(fields, n, h2_equals(*method, "CONNECT") ? H2_AUTHORITY : H2_PATH);
+}
+
 /* Sections 8.3.1 and 8.5. A CONNECT may have user information here; target_authority() refuses it, as for HTTP/1.1. */
 static bool h2_read_request(struct h2_list *list)
 {

@@ -151,6 +151,7 @@ static void h2_on_task(struct task *task)
 
 	if (!h2->told)
 		h2_take(h2);
+	h2_tell_malformed(h2);
 	h2_go_on(h2);
 }
 
@@ -185,6 +186,7 @@ void h2_feed(struct h2 *h2, const char *at, size_t len)
 	if (!h2->ending)
 		h2_open_streams(h2);
 	h2_pull(h2);
+	h2_tell_malformed(h2);
 	if (!h2->ending)
 		h2_wake_writers(h2);
 	h2_arm(h2);

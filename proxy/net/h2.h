@@ -84,6 +84,9 @@ struct h2_settings {
 struct h2_owner {
 	/* h2_serve(): a stream was opened by a request, whose bytes wait in it. Takes the connection over. */
 	void (*opened)(void *arg, struct conn *stream);
+	/* h2_serve(): a request was malformed before its head could be given to a stream's connection. The fields came
+	 * up to the fault, or all. May only end the session. NULL: nobody wants to hear of it. */
+	void (*malformed)(void *arg, const struct h2_field *, size_t n);
 	/* h2_ask(): h2_room() has grown. */
 	void (*room)(void *arg);
 	/* The last connection of a stream was closed, and all of its bytes went out. */
@@ -105,6 +108,8 @@ void h2_feed(struct h2 *, const char *at, size_t len);
 void h2_on_event(struct h2 *);
 /* Whether the head of a stream's request was beyond the limits, so that some of it was left out. */
 bool h2_head_is_cut(const struct conn *stream);
+/* Whether its stream was reset since the request was malformed. */
+bool h2_is_malformed(const struct conn *stream);
 /* If a stream is closed before its message is whole, the peer learns why: it has to ask by HTTP/1.1
  * (HTTP_1_1_REQUIRED), or it may ask again, since nothing was done (REFUSED_STREAM). */
 void h2_require_http1(struct conn *stream);

@@ -58,6 +58,8 @@ struct h2_stream {
 	bool overlong;                 /* what was beyond the limits was left out */
 	bool head_cut;                 /* of the request's head, likewise */
 	bool no_memory;
+	bool given;                    /* the request's head is in `in`, or was */
+	bool malformed;                /* the request is, which has ended the stream */
 	bool held_back;                /* whether a body follows its head is not known yet */
 	bool read_ended;
 	bool heads, tunnels;           /* the request is a HEAD, a CONNECT */
@@ -110,6 +112,7 @@ struct h2 {
 	size_t open;                   /* streams whose connection is open */
 	size_t waiting;                /* streams whose writer waits */
 	size_t timed;                  /* streams that may be late */
+	size_t untold;                 /* malformed requests that the owner has not heard of */
 	bool used;                     /* the owner has not heard that the last one was closed */
 	struct held out;               /* frames to be written */
 	struct task task;              /* writes them at the end of the turn */
@@ -204,6 +207,8 @@ nghttp2_session_callbacks *h2_callbacks(void);     /* NULL: out of memory */
 struct h2_stream *h2_find(nghttp2_session *, int32_t id);
 /* Gives the streams that came to the session's owner. */
 void h2_open_streams(struct h2 *);
+/* Tells the session's owner of the malformed requests that it does not know. */
+void h2_tell_malformed(struct h2 *);
 /* When the first stream is late: with its head, or with closing behind its response. 0: none can be. */
 uint64_t h2_first_late(const struct h2 *);
 /* Ends what is late by then: the stream, or the connection where a header list is open. */

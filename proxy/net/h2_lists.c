@@ -161,7 +161,9 @@ static enum h2_fault h2_translate(struct h2_stream *stream, bool known)
 	fault = h2->translation->request_head(fields, stream->n_spans, h2->settings.secure, stream->read_ended, &head);
 	fault = h2_give_text(stream, fault, &head);
 	free(fields);
-	h2_list_done(stream);
+	stream->given = fault == H2_FINE;
+	if (stream->given)
+		h2_list_done(stream);
 	return fault;
 }
 

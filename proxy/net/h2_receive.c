@@ -1,6 +1,8 @@
 /* Frames that come, and those that go out; see h2_internal.h. */
 #include "proxy/net/h2_internal.h"
 
+#include <stdlib.h>
+
 struct h2_stream *h2_find(nghttp2_session *ng, int32_t id)
 {
 	return nghttp2_session_get_stream_user_data(ng, id);
@@ -90,6 +92,23 @@ static int h2_on_data(nghttp2_session *ng, uint8_t flags, int32_t id, const uint
 	return 0;
 }
 
+/* Keeps what is known of a malformed request whose stream is gone, as a stream without a number, to be told. */
+static void h2_note_malformed(struct h2_stream *stream)
+{
+	struct h2_stream *note = stream->session->owner.malformed ? h2_stream_new(stream->session, 0) : NULL;
+
+	if (!note)
+		return;
+	note->malformed = true;
+	stream->session->untold++;
+	note->raw = stream->raw;
+	note->spans = stream->spans;
+	note->n_spans = stream->n_spans;
+	stream->raw = (struct text){ 0 };
+	stream->spans = NULL;
+	stream->n_spans = stream->spans_cap = 0;
+}
+
 static int h2_on_close(nghttp2_session *ng, int32_t id, uint32_t code, void *session)
 {
 	struct h2_stream *stream = h2_find(ng, id);
@@ -99,10 +118,14 @@ static int h2_on_close(nghttp2_session *ng, int32_t id, uint32_t code, void *ses
 	if (!stream)
 		return 0;
 	stream->closed = true;
-	if (h2->asks)
+	if (h2->asks) {
 		h2_ask_on_close(stream, code);
-	else
-		h2_stream_end(stream, code != NGHTTP2_NO_ERROR || !stream->read_ended || !stream->ends);
+		return 0;
+	}
+	stream->malformed = code == NGHTTP2_PROTOCOL_ERROR && !stream->reset;
+	if (stream->malformed && !stream->given)
+		h2_note_malformed(stream);
+	h2_stream_end(stream, code != NGHTTP2_NO_ERROR || !stream->read_ended || !stream->ends);
 	return 0;
 }
 
@@ -211,6 +234,23 @@ void h2_open_streams(struct h2 *h2)
 		}
 		stats_add(loop_stats(h2->loop), STAT_H2_STREAMS, 1);
 		h2->owner.opened(h2->owner.arg, conn);
+	}
+}
+
+void h2_tell_malformed(struct h2 *h2)
+{
+	struct h2_stream *stream, *next;
+
+	for (stream = TAILQ_FIRST(&h2->streams); stream && h2->untold; stream = next) {
+		next = TAILQ_NEXT(stream, link);
+		if (!stream->malformed)
+			continue;
+		struct h2_field *fields = h2_list(stream);
+
+		h2->untold--;
+		h2->owner.malformed(h2->owner.arg, fields, fields ? stream->n_spans : 0);
+		free(fields);
+		h2_stream_end(stream, true);
 	}
 }
 

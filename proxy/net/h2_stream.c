@@ -287,6 +287,11 @@ bool h2_head_is_cut(const struct conn *stream)
 	return stream->stream->head_cut;
 }
 
+bool h2_is_malformed(const struct conn *stream)
+{
+	return stream->stream->malformed;
+}
+
 void h2_require_http1(struct conn *stream)
 {
 	stream->stream->code = NGHTTP2_HTTP_1_1_REQUIRED;

@@ -6,6 +6,8 @@ import ssl
 
 import pytest
 
+import schema
+
 pytest.importorskip("hpack", reason="no python3-hpack here")
 
 from certs import client_context, server_context
@@ -373,6 +375,47 @@ def test_the_access_log(speaking, way, origin, form, said):
         first, second = (json.loads(line) for line in proxy.access_lines(2))
         assert first["id"] != second["id"] and first["client_port"] == conn.sock.getsockname()[1]
         assert (first["method"], first["status"], first["body_bytes"], first["end"]) == ("GET", 200, len(SMALL_OUT), "done")
+
+
+MALFORMED = {
+    "a field of a connection": (lambda conn: conn.ask("/feed", "Connection: close"), "GET /feed"),
+    "a name in upper case": (lambda conn: conn.ask("/feed?key=secret", pseudo=[*conn.pseudo("/feed?key=secret", "GET", "feeds.test", None), ("X-Up", "1")]),
+                             "GET /feed?key=***"),
+    "no :path": (lambda conn: conn.ask(pseudo=conn.pseudo("/", "PUT", "feeds.test", None)[:-1]), "PUT -"),
+    "no :method": (lambda conn: conn.ask(pseudo=conn.pseudo("/feed", "GET", "feeds.test", None)[1:]), "- /feed"),
+    "a :status": (lambda conn: conn.ask(pseudo=[(":status", "200")]), "- -"),
+    ":path twice": (lambda conn: conn.ask(pseudo=[*conn.pseudo("/a", "GET", "feeds.test", None), (":path", "/b")]), "GET /a"),
+    "two names": (lambda conn: conn.ask("/feed", "Host: other.test"), "GET /feed"),
+    "no name": (lambda conn: conn.ask("/feed", host=None), "GET /feed"),
+    "a CONNECT without a port": (lambda conn: conn.ask("feeds.test", method="CONNECT", end=False), "CONNECT feeds.test"),
+    "a length, and no body": (lambda conn: conn.ask("/form", "Content-Length: 5", method="POST"), "POST /form"),
+    "a body behind a length of nothing": (lambda conn: conn.ask("/form", "Content-Length: 0", method="POST", end=False).send(b"x", end=True),
+                                          "POST /form"),
+    "more than its length": (lambda conn: conn.ask("/form", "Content-Length: 1", method="POST", end=False).send(b"xy"), "POST /form"),
+    "less than its length": (lambda conn: conn.ask("/form", "Content-Length: 9", method="POST", end=False).send(b"xy", end=True), "POST /form"),
+    "malformed trailers": (lambda conn: conn.ask("/form", method="POST", end=False).send(b"xy").trailers(":path: /x"), "POST /form"),
+}
+
+
+@pytest.mark.parametrize("form", ["text", "json"])
+@pytest.mark.parametrize("case", MALFORMED)
+def test_a_malformed_request_is_logged(speaking, origin, case, form):
+    """As by HTTP/1.1 (RFC 9112 section 2.2): a line with the status 400, as far as the request is known, and a counter."""
+    ask, said = MALFORMED[case]
+    proxy = speaking("h2c", origin, "--log-format", form)
+    conn = proxy.http2()
+    asked = ask(conn)
+    asked.until(lambda: asked.ended)
+    assert asked.ended == "PROTOCOL_ERROR" and conn.get("/f", method="PURGE").status
+    counters, lines = proxy.counters(), proxy.access_lines(2)
+    assert (counters["requests_bad"], counters["requests_dropped"], len(lines)) == (1, 0, 2)
+    if form == "json":
+        first, second = (schema.access_line(line) for line in lines)
+        method, url = (None if word == "-" else word for word in said.split())
+        assert (first["method"], first["url"], first["status"], first["body_bytes"], first["end"]) == (method, url, 400, 0, "done")
+        assert first["client_port"] == conn.sock.getsockname()[1] and first["id"] != second["id"]
+    else:
+        assert f" {said} 400 0 - charset=- ".encode() in lines[0] and b" end=done " in lines[0], lines
 
 
 # ---- CONNECT on a stream ----

@@ -163,6 +163,7 @@ def test_resets_that_are_made(serving, case):
     proxy.assert_growth(before, GROWTH)
     assert proxy.counted("h2_refused_floods", 1) == 1
     assert "made utfeed reset" in proxy.err.text()
+    assert proxy.counters()["requests_bad"] <= 600, "the log would be as long as the flood"
 
 
 MODEST = {

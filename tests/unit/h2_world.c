@@ -54,7 +54,7 @@ bool h2_world_open(const struct h2_settings *settings, void (*opened)(void *arg,
 	static const struct sockaddr_in peer = { .sin_family = AF_INET };
 	static const struct h2_translation translation = { h2_request_body, h2_request_head, h2_response_fields, h2_request_fields,
 		h2_response_head, h2_trailer_lines, h2_trailer_fields };
-	const struct h2_owner owner = { opened, on_room, on_idle, on_ended, NULL };
+	const struct h2_owner owner = { .opened = opened, .room = on_room, .idle = on_idle, .ended = on_ended };
 	int ends[2], size = SENDS;
 
 	signal(SIGPIPE, SIG_IGN);              /* as the server does */
