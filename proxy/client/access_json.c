@@ -140,6 +140,7 @@ static void json_add_origin(struct text *t, const struct access_log_entry *entry
 	json_add_bytes(t, "origin_host",
 	    (struct slice){ entry->origin_host, entry->origin_host ? strlen(entry->origin_host) : 0 }, JSON_HOST_MAX);
 	json_add_word(t, "origin", timing ? timing->address : NULL);
+	json_add_word(t, "origin_http", timing ? timing->version : NULL);
 	json_add_number(t, "retries", timing ? timing->retries : 0);
 	for (size_t i = 0; i < STAGE_COUNT; i++)
 		json_add_time(t, names[i], timing ? timing->us[i] : -1);

@@ -146,6 +146,7 @@ void fetch_connect(struct fetch *);
 void fetch_ask(struct fetch *);                /* the same, to request.to itself */
 void fetch_lease(struct fetch *);              /* gets the connection for it */
 void fetch_own_conn(struct fetch *);           /* its events are the fetch's */
+void fetch_tell_connection(const struct fetch *);      /* the access log shows it */
 /* Sends the request, as far as the socket takes it. False: the fetch has ended. */
 bool fetch_send(struct fetch *) __attribute__((warn_unused_result));
 void fetch_start_parser(struct fetch *);       /* for the next response head */

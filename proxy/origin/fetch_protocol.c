@@ -358,6 +358,7 @@ void fetch_take_held(struct fetch *f)
 	fetch_set_sending(f, held->sending);
 	fetch_drop_held(f);
 	fetch_own_conn(f);
+	fetch_tell_connection(f);
 	f->behind = (struct slice){ behind.bytes, behind.len };
 	if (fetch_judge_head(f))
 		fetch_listen(f);

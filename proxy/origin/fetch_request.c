@@ -56,6 +56,14 @@ void fetch_own_conn(struct fetch *f)
 	conn_set_owner(f->conn, fetch_on_conn, f);
 }
 
+void fetch_tell_connection(const struct fetch *f)
+{
+	if (!f->request.timing)                /* an address as text takes time to make */
+		return;
+	fetch_timing_address(f->request.timing, conn_peer(f->conn));
+	f->request.timing->version = lease_is_stream(f->lease) ? "2.0" : "1.1";
+}
+
 static void fetch_on_ready(void *arg, struct conn *conn, bool reused, const struct failure *failure)
 {
 	struct fetch *f = arg;
@@ -79,8 +87,7 @@ static void fetch_on_ready(void *arg, struct conn *conn, bool reused, const stru
 		return;
 	}
 	fetch_enter(f, FETCH_HEAD);
-	if (f->request.timing)                 /* an address as text takes time to make */
-		fetch_timing_address(f->request.timing, conn_peer(conn));
+	fetch_tell_connection(f);
 	fetch_timing_begin(f->request.timing, STAGE_ORIGIN, fetch_loop(f));
 	log_step(&f->request.id, "fetch: connected to %s%s%s", conn_peer(conn), reused ? ", open before" : "",
 	    lease_is_stream(f->lease) ? ", by HTTP/2" : "");

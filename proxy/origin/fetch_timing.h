@@ -1,5 +1,5 @@
-/* Owns what the access log tells of one request's way to its origin: its times, the address, what failed. A fetch or a
- * tunnel writes it, the client that asked reads it; it outlives whichever of them ends first.
+/* Owns what the access log tells of one request's way to its origin: its times, the address, the version of HTTP, what
+ * failed. A fetch or a tunnel writes it, the client that asked reads it; it outlives whichever of them ends first.
  * Must not know: requests, logs. Invariant: all that touch it run on one worker's thread. A timing of NULL is written
  * and read as one that measures nothing, and no clock is looked at for it. */
 #ifndef UTFEED_PROXY_ORIGIN_FETCH_TIMING_H
@@ -27,6 +27,7 @@ struct fetch_timing {
 	unsigned retries;              /* requests sent again */
 	enum failure_kind failure;     /* FAILURE_NONE: none */
 	char address[FETCH_TIMING_ADDRESS_MAX];        /* as conn_peer() has it; empty: no connection was made */
+	const char *version;           /* of HTTP that the origin was asked by: "1.1", "2.0"; NULL: likewise */
 	uint64_t begun_us[STAGE_COUNT];                /* 0: the stage is not under way */
 	/* the sums over retries and redirects; -1: the stage was not come to */
 	int64_t us[STAGE_COUNT];

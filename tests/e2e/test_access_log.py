@@ -61,7 +61,7 @@ def test_a_fetch(logging, origin):
     assert line["user_agent"] == 'reader/1 "x" \ufffd'
     assert line["body_bytes"] == len(got.body) < line["bytes_out"] and line["bytes_in"] > 40
     assert got.rule.startswith(line["rule"]) and (line["charset"], line["was"]) == ("windows-1251", "koi8-r")
-    assert line["origin"] == origin.url.split("/")[2] and line["retries"] == 0 and line["failure"] is None
+    assert (line["origin"], line["origin_http"]) == (origin.url.split("/")[2], "1.1") and line["retries"] == 0 and line["failure"] is None
     assert line["tls_ms"] is None and all(line[stage] >= 0 for stage in STAGES if stage != "tls_ms")
     assert line["origin_ms"] <= line["first_byte_ms"] <= line["total_ms"] and line["end"] == "done"
     assert "traceparent" not in asked.names()
@@ -77,7 +77,7 @@ def test_what_the_cache_did(start, origin):
     client.get("/f", method="POST")
     miss, hit, past, stored, confirmed, post = [schema.access_line(line) for line in proxy.access_lines(6)]
     assert (miss["cache"], miss["stored"]) == ("uri-miss", True)
-    assert (hit["cache"], hit["stored"]) == ("hit", False) and hit["ttl"] > 0 and hit["origin"] is None
+    assert (hit["cache"], hit["stored"]) == ("hit", False) and hit["ttl"] > 0 and hit["origin"] is hit["origin_http"] is None
     assert all(hit[stage] is None for stage in STAGES)
     assert (past["cache"], past["stored"]) == ("uri-miss", False)
     assert stored["cache"] == "uri-miss"

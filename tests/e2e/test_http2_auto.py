@@ -4,6 +4,8 @@ import time
 
 import pytest
 
+import schema
+
 pytest.importorskip("hpack", reason="no python3-hpack here")
 
 from feeds import SMALL, SMALL_OUT
@@ -89,6 +91,24 @@ def test_a_wall_for_http_1(asking, clock, origin, case):
     assert proxy.get("/f").body == SMALL_OUT and origin.protocols() == [BY_2]
     assert proxy.get("/g").body == SMALL_OUT and origin.protocols("/g") == [BY_2, BY_1]
     assert proxy.get("/f").body == SMALL_OUT and origin.protocols("/f") == [BY_2, BY_1, BY_2]
+
+
+ASKED_BY = {
+    "HTTP/2": (pages(FEED, says(403)), ["2.0"]),
+    "HTTP/1.1 after a wall": (pages(says(403), FEED), ["1.1", "1.1"]),
+    "HTTP/1.1, which is required": (pages(wants_1, FEED), ["1.1", "1.1"]),
+    "both, and the first counts": (pages(says(403), says(500)), ["2.0", "2.0"]),
+}
+
+
+@pytest.mark.parametrize("case", ASKED_BY)
+def test_the_access_log_says_by_which(asking, origin, case):
+    """origin_http is of the answer that counts."""
+    origin["/f"], versions = ASKED_BY[case]
+    proxy = asking(origin, "--log-format", "json")
+    for _ in versions:
+        proxy.get("/f")
+    assert [schema.access_line(line)["origin_http"] for line in proxy.access_lines(len(versions))] == versions
 
 
 NO_WALLS = {

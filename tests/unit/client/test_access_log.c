@@ -235,16 +235,17 @@ static void as_json(void)
 		"\"client\":\"2001:db8::1\",\"client_port\":46192,\"method\":\"GET\",\"url\":\"/f?token=***&b=\\\"\",\"http\":\"1.1\",\"way\":\"route\","
 		"\"route\":\"news\",\"user\":\"al \\\"ice\",\"user_agent\":\"a \\\"b\\\"\\ufffd\xc3\xa9\\u000a\",\"status\":200,\"bytes_in\":34,\"bytes_out\":56,\"body_bytes\":12,"
 		"\"cache\":\"stale\",\"fwd_status\":304,\"ttl\":-7,\"stored\":true,\"collapsed\":true,\"cache_detail\":\"word\",\"kept\":\"304\",\"rule\":\"auto:2.1/decl\","
-		"\"charset\":\"utf-8\",\"was\":\"us-ascii\",\"reason\":null,\"repairs\":3,\"malformed\":4,\"origin_host\":\"feeds.test\",\"origin\":\"127.0.0.1:80\",\"retries\":2,"
+		"\"charset\":\"utf-8\",\"was\":\"us-ascii\",\"reason\":null,\"repairs\":3,\"malformed\":4,\"origin_host\":\"feeds.test\",\"origin\":\"127.0.0.1:80\",\"origin_http\":\"2.0\",\"retries\":2,"
 		"\"queue_ms\":0.000,\"dns_ms\":1.234,\"connect_ms\":12.000,\"tls_ms\":null,\"origin_ms\":0.009,\"failure\":\"connection_refused\","
 		"\"first_byte_ms\":1.001,\"total_ms\":1.002,\"end\":\"done\"}\n";
 	static const char empty[] =
 		"{\"time\":\"2026-11-21T03:04:05.006Z\",\"id\":\"c1.1\",\"traceparent\":null,\"client\":\"unknown\",\"client_port\":null,\"method\":null,\"url\":null,"
 		"\"http\":null,\"way\":\"none\",\"route\":null,\"user\":null,\"user_agent\":null,\"status\":0,\"bytes_in\":0,\"bytes_out\":0,\"body_bytes\":0,\"cache\":null,"
 		"\"fwd_status\":null,\"ttl\":null,\"stored\":false,\"collapsed\":false,\"cache_detail\":null,\"kept\":null,\"rule\":null,\"charset\":null,\"was\":null,"
-		"\"reason\":null,\"repairs\":0,\"malformed\":0,\"origin_host\":null,\"origin\":null,\"retries\":0,\"queue_ms\":null,\"dns_ms\":null,\"connect_ms\":null,"
+		"\"reason\":null,\"repairs\":0,\"malformed\":0,\"origin_host\":null,\"origin\":null,\"origin_http\":null,\"retries\":0,\"queue_ms\":null,\"dns_ms\":null,\"connect_ms\":null,"
 		"\"tls_ms\":null,\"origin_ms\":null,\"failure\":null,\"first_byte_ms\":null,\"total_ms\":0.000,\"end\":\"dropped\"}\n";
-	const struct fetch_timing timing = { .retries = 2, .failure = FAILURE_CONNECTION_REFUSED, .address = "127.0.0.1:80", .us = { 0, 1234, 12000, -1, 9 } };
+	const struct fetch_timing timing = { .retries = 2, .failure = FAILURE_CONNECTION_REFUSED, .address = "127.0.0.1:80", .version = "2.0",
+		.us = { 0, 1234, 12000, -1, 9 } };
 	const struct cache_status cache = { .fwd = FWD_STALE, .fwd_status = 304, .has_ttl = true, .ttl = -7, .stored = true, .collapsed = true, .detail = "word" };
 	const struct object_report r = report(VERDICT_CHARSET);
 	struct access_log_entry e = whole_entry(&r, &timing, &cache);
@@ -292,7 +293,7 @@ static void as_combined(void)
 static void longest_of(access_log_f *write, struct access_log_entry e, const char *text, size_t len)
 {
 	static const struct cache_status cache = { .fwd = FWD_VARY_MISS, .fwd_status = 999, .has_ttl = true, .ttl = INT64_MIN, .stored = true, .detail = "word" };
-	struct fetch_timing timing = { .retries = UINT_MAX, .failure = FAILURE_HTTP_HEADER_SIZE };
+	struct fetch_timing timing = { .retries = UINT_MAX, .version = "2.0", .failure = FAILURE_HTTP_HEADER_SIZE };
 	char buf[ACCESS_LOG_LINE_MAX];
 	size_t n;
 
