@@ -10,10 +10,11 @@ static void admin_on_stream(void *arg, struct conn *stream)
 {
 	struct admin_conn *session = arg;
 
+	h2_say_why(stream, H2_WHY_CANCELLED);          /* only times and a want of room end it early */
 	if (admin_conn_of_stream(session, stream))
 		loop_disarm(session->admin->loop, &session->timer);
 	else {
-		h2_refuse(stream);
+		h2_say_why(stream, H2_WHY_REFUSED);
 		conn_abort(&stream);
 	}
 }

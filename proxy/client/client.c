@@ -399,6 +399,7 @@ void client_on_timeout(struct timer *timer)
 		client_end_streams(c);
 	else {
 		stats_add(loop_stats(client_loop(c)), STAT_H2_STALLED, c->stream && c->state == CL_SEND);
+		h2_say_why(c->conn, H2_WHY_CANCELLED);
 		client_close(c, c->state == CL_SEND || conn_unsent(c->conn));
 	}
 }

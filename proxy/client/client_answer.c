@@ -6,6 +6,7 @@
 #include "conf/conf.h"
 #include "proxy/answer/request_read.h"
 #include "proxy/net/conn.h"
+#include "proxy/net/h2.h"
 #include "proxy/origin/fetch_timing.h"
 #include "proxy/settings/settings.h"
 
@@ -203,9 +204,11 @@ static void client_finish(struct client *c)
 	exchange->parsed = 0;
 }
 
-/* The origin's transfer failed after the head went out: the client must not take what it has for complete. */
+/* The origin's transfer failed after the head went out, or the client held up others: it must not take what it has for
+ * complete. */
 void client_cut(struct client *c)
 {
+	h2_say_why(c->conn, c->reader.expelled ? H2_WHY_CANCELLED : H2_WHY_FAILED);
 	stats_add(loop_stats(client_loop(c)), STAT_RESPONSES_CUT, 1);
 	client_log(c, "cut");
 	object_detach(&c->reader);

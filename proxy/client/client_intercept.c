@@ -152,7 +152,7 @@ bool client_opens(struct client *c)
 		return false;
 	if (c->stream) {               /* TLS inside a stream is not spoken here */
 		log_step(&c->exchange->id, "intercept: HTTP/1.1 is asked for");
-		h2_require_http1(c->conn);
+		h2_say_why(c->conn, H2_WHY_HTTP_1);
 		client_close(c, true);
 		return true;
 	}

@@ -26,7 +26,7 @@ static void client_on_stream(void *connection, struct conn *conn)
 	struct client *c = connection, *stream = client_new_stream(c, conn);
 
 	if (!stream) {
-		h2_refuse(conn);
+		h2_say_why(conn, H2_WHY_REFUSED);
 		conn_abort(&conn);
 		return;
 	}

@@ -11,12 +11,14 @@
 #include "proxy/base/text.h"
 #include "proxy/http/http_parse.h"
 #include "proxy/net/conn.h"
+#include "proxy/net/h2.h"
 #include "proxy/net/tunnel.h"
 #include "proxy/origin/dial.h"
 #include "proxy/origin/fetch_timing.h"
 
-static void client_end_tunnel(struct client *c, const char *word, bool reset)
+static void client_end_tunnel(struct client *c, const char *word, bool reset, enum h2_why why)
 {
+	h2_say_why(c->conn, why);
 	client_log(c, word);
 	client_enter(c, CL_IDLE);
 	client_close(c, reset);
@@ -28,7 +30,7 @@ void client_judge_tunnel(struct client *c)
 		return;
 	log_step(&c->exchange->id, "tunnel: ends: client-auth");
 	stats_add(loop_stats(client_loop(c)), STAT_TUNNELS_REVOKED, 1);
-	client_end_tunnel(c, "revoked", true);
+	client_end_tunnel(c, "revoked", true, H2_WHY_CANCELLED);
 }
 
 static void client_on_tunnel_end(void *arg, enum tunnel_end end)
@@ -43,7 +45,8 @@ static void client_on_tunnel_end(void *arg, enum tunnel_end end)
 	stats_add(stats, STAT_REQUESTS_DROPPED, end == TUNNEL_LOST_CLIENT);
 	stats_add(stats, STAT_RESPONSES_CUT, end == TUNNEL_LOST_ORIGIN);
 	stats_add(stats, STAT_TUNNELS_IDLE, end == TUNNEL_IDLE);
-	client_end_tunnel(c, words[end], end != TUNNEL_DONE);
+	client_end_tunnel(c, words[end], end != TUNNEL_DONE,
+	    end == TUNNEL_LOST_ORIGIN ? H2_WHY_CONNECT : H2_WHY_CANCELLED);
 }
 
 /* Frees what the exchange no longer needs. The request head stays for the access log; the tunnel has taken over the

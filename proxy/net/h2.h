@@ -110,10 +110,17 @@ void h2_on_event(struct h2 *);
 bool h2_head_is_cut(const struct conn *stream);
 /* Whether its stream was reset since the request was malformed. */
 bool h2_is_malformed(const struct conn *stream);
-/* If a stream is closed before its message is whole, the peer learns why: it has to ask by HTTP/1.1
- * (HTTP_1_1_REQUIRED), or it may ask again, since nothing was done (REFUSED_STREAM). */
-void h2_require_http1(struct conn *stream);
-void h2_refuse(struct conn *stream);
+/* Why a stream is closed before its message is whole. */
+enum h2_why {
+	H2_WHY_FAILED,                 /* The rest cannot be had (INTERNAL_ERROR). */
+	H2_WHY_CANCELLED,              /* The rest is not waited for (CANCEL). */
+	H2_WHY_REFUSED,                /* Nothing was done, so the peer may ask again (REFUSED_STREAM). */
+	H2_WHY_CONNECT,                /* The connection behind a tunnel has failed (CONNECT_ERROR). */
+	H2_WHY_HTTP_1                  /* The peer has to ask by HTTP/1.1 (HTTP_1_1_REQUIRED). */
+};
+/* The peer of a stream that h2_serve() gave learns that, if it comes to it; else H2_WHY_FAILED. Other connections tell
+ * nothing. */
+void h2_say_why(struct conn *, enum h2_why);
 
 /* How many more streams may be opened now. Before the peer's SETTINGS came it is one, while the peer has to answer a
  * PING none. After GOAWAY, and when all numbers of streams are used up, it is none for ever. */

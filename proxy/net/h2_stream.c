@@ -292,14 +292,14 @@ bool h2_is_malformed(const struct conn *stream)
 	return stream->stream->malformed;
 }
 
-void h2_require_http1(struct conn *stream)
+void h2_say_why(struct conn *conn, enum h2_why why)
 {
-	stream->stream->code = NGHTTP2_HTTP_1_1_REQUIRED;
-}
+	static const uint32_t codes[] = { [H2_WHY_FAILED] = NGHTTP2_INTERNAL_ERROR,
+		[H2_WHY_CANCELLED] = NGHTTP2_CANCEL, [H2_WHY_REFUSED] = NGHTTP2_REFUSED_STREAM,
+		[H2_WHY_CONNECT] = NGHTTP2_CONNECT_ERROR, [H2_WHY_HTTP_1] = NGHTTP2_HTTP_1_1_REQUIRED };
 
-void h2_refuse(struct conn *stream)
-{
-	stream->stream->code = NGHTTP2_REFUSED_STREAM;
+	if (conn->stream)
+		conn->stream->code = codes[why];
 }
 
 void h2_leave_with(struct conn *stream)

@@ -293,7 +293,7 @@ def test_a_stream_whose_window_is_nothing(speaking, origin):
         first, second = second, first
     second.answer(FEED)
     slow.until(lambda: slow.ended)
-    assert slow.ended != "end" and not slow.count and not waiting.ended
+    assert slow.ended == "CANCEL" and not slow.count and not waiting.ended
     assert proxy.counted("h2_stalled", 1) == 1
     counters = proxy.counters()
     assert (counters["h2_connections"], counters["h2_streams"]) == (1, 2)
@@ -313,7 +313,7 @@ def test_a_stream_that_stops_taking(speaking, origin):
     upstream.send(message("200 OK", XML, "Content-Length: 300000000", body=big(size=200_000)[0]))
     assert upstream.gone()
     asked.until(lambda: asked.ended)
-    assert asked.ended != "end"
+    assert asked.ended == "CANCEL"
     for each in (good, conn):
         other = each.ask("/other")
         origin.receive().answer(FEED)

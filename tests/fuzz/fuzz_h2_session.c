@@ -117,7 +117,7 @@ static void step_toy(uint8_t a, uint8_t b)
 	case 6: toy_close(toy, false); return;
 	case 7: toy_close(toy, true); return;
 	case 8: toy_note_whole(toy, true), toy->failed = true, conn_shutdown_write(toy->conn); break;
-	case 9: h2_require_http1(toy->conn); break;
+	case 9: h2_say_why(toy->conn, H2_WHY_HTTP_1); break;
 	default: conn_want(toy->conn, false, true); return;      /* and does not write */
 	}
 	toy_want(toy);

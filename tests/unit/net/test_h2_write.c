@@ -60,7 +60,7 @@ static void response_breaks_off(void)
 		settle();
 		CU_ASSERT_PTR_NOT_NULL_FATAL(s->conn);
 		if (rows[i].http1)
-			h2_require_http1(s->conn);
+			h2_say_why(s->conn, H2_WHY_HTTP_1);
 		if (rows[i].abort)
 			conn_abort(&s->conn);
 		else
