@@ -4,7 +4,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-static atomic_size_t taken, counted;
+static atomic_size_t taken, counted, promised;
 
 void bodies_took(size_t bytes)
 {
@@ -34,15 +34,28 @@ size_t bodies_loose(void)
 	return all > in ? all - in : 0;
 }
 
+static size_t share_of(size_t most, size_t used, size_t max)
+{
+	size_t half = max / 2, least = most < BODIES_LEAST ? most : BODIES_LEAST, share;
+
+	if (used <= half)
+		return most;
+	if (used >= max)
+		return least;
+	share = (size_t)((uint64_t)most * (max - used) / half);
+	return share > least ? share : least;
+}
+
 size_t bodies_share(size_t most)
 {
-	size_t half = BODIES_LOOSE_MAX / 2, loose = bodies_loose(), least = most < BODIES_LEAST ? most : BODIES_LEAST,
-	       share;
+	return share_of(most, bodies_loose(), BODIES_LOOSE_MAX);
+}
 
-	if (loose <= half)
-		return most;
-	if (loose >= BODIES_LOOSE_MAX)
-		return least;
-	share = (size_t)((uint64_t)most * (BODIES_LOOSE_MAX - loose) / half);
-	return share > least ? share : least;
+size_t bodies_promise(size_t had, size_t most)
+{
+	size_t others = atomic_fetch_sub_explicit(&promised, had, memory_order_relaxed) - had;
+	size_t share = share_of(most, others, BODIES_PROMISED_MAX);
+
+	atomic_fetch_add_explicit(&promised, share, memory_order_relaxed);
+	return share;
 }

@@ -295,7 +295,7 @@ static int h2_greet(struct h2 *h2)
 	const nghttp2_settings_entry settings[] = {
 		{ h2->asks ? NGHTTP2_SETTINGS_ENABLE_PUSH : NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS,
 		  h2->asks ? 0 : H2_STREAMS_MAX },
-		{ NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, h2->settings.window },
+		{ NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, h2->asks ? H2_WINDOW_FIRST : h2->settings.window },
 		{ NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, (uint32_t)list },
 		{ NGHTTP2_SETTINGS_NO_RFC7540_PRIORITIES, 1 },
 	};

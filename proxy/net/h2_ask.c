@@ -218,6 +218,7 @@ void h2_ask_on_sending(struct h2_stream *stream)
 {
 	stream->sent = true;
 	stream->sent_ms = loop_now_ms(stream->session->loop);
+	h2_stream_promise(stream);
 	h2_stream_set_waits(stream, false);
 	h2_stream_wake(stream);
 }

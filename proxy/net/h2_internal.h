@@ -19,6 +19,7 @@ enum {
 	H2_STREAMS_MAX = 100,
 	H2_FRAME_HEAD_BYTES = 9,               /* RFC 9113 section 4.1 */
 	H2_FIELD_BYTES = 32,                   /* what a field counts beside its bytes (section 6.5.2) */
+	H2_WINDOW_FIRST = 4096,                /* of a response's body, before it has its share */
 	H2_OUT_BYTES = 64 * 1024,              /* written and not taken by the socket; control frames may come on top */
 	H2_HEAD_MAX = 256 * 1024,              /* of a message that is written */
 	H2_PAST = 32, H2_PAST_RESETS = 128,
@@ -68,6 +69,7 @@ struct h2_stream {
 	uint64_t done_ms;              /* when its owner closed it; 0: it has not */
 	struct held in;                /* bytes for the connection's reader */
 	size_t in_read;                /* of these, read */
+	size_t promised;               /* its window, of a response's body (bodies_promise()) */
 	size_t unread;                 /* bytes of the body among them, for which the window is not given back */
 	size_t chunk_bytes;            /* bytes of the framing of chunks among them */
 	enum h2_urgency urgency;
@@ -226,6 +228,8 @@ void h2_stream_reset(struct h2_stream *, uint32_t code);
 void h2_stream_wake(struct h2_stream *);
 /* Its response is out, and its owner gone: the peer need not send the rest of the request (RFC 9113 section 8.1). */
 void h2_stream_no_more(struct h2_stream *);
+/* Gives a response's body the window that it may have now. All that came of it was read. */
+void h2_stream_promise(struct h2_stream *);
 /* Sets whether its writer waits. */
 void h2_stream_set_waits(struct h2_stream *, bool waits);
 /* Sets when its header list began and when its owner closed it. */

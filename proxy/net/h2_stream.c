@@ -6,12 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "proxy/base/bodies.h"
 #include "proxy/base/container_of.h"
 
 static void h2_stream_free(struct h2_stream *stream)
 {
 	if (stream->conn || stream->session)
 		return;
+	bodies_promise(stream->promised, 0);
 	text_free(&stream->raw);
 	free(stream->spans);
 	held_free(&stream->in);
@@ -170,11 +172,30 @@ static int h2_stream_handshake(struct conn *conn)
 	return 0;
 }
 
+/* SETTINGS that promise less count for nghttp2 once the peer has acknowledged them, and for the peer before. A window
+ * that would change by less than the half stays as it is: its peer need not hear of each stream that comes and goes.
+ * Where memory runs out the peer has the smaller window, which is enough to go on. */
+void h2_stream_promise(struct h2_stream *stream)
+{
+	const struct h2 *h2 = stream->session;
+	size_t had = stream->promised, share = bodies_promise(had, h2->settings.window);
+	uint32_t begun = nghttp2_session_get_local_settings(h2->ng, NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE);
+
+	if (share / 2 < had && had / 2 < share)
+		share = bodies_promise(share, had);
+	stream->promised = share;
+	if (share != had)
+		(void)nghttp2_session_set_local_window_size(h2->ng, NGHTTP2_FLAG_NONE, stream->id,
+		    (int32_t)(share + begun - H2_WINDOW_FIRST));
+}
+
 /* All that came was read: the stream's window is as large as at the beginning again. */
 static void h2_give_back(struct h2_stream *stream)
 {
 	if (stream->session && stream->unread) {
 		nghttp2_session_consume_stream(stream->session->ng, stream->id, stream->unread);
+		if (stream->session->asks)
+			h2_stream_promise(stream);
 		h2_pull(stream->session);
 	}
 	stream->unread = stream->chunk_bytes = 0;

@@ -34,6 +34,7 @@ uint64_t budget_sum(const struct budget *budget)
 {
 	uint64_t cache = budget_cache_bytes(budget);
 
-	return BUDGET_BASE_BYTES + BODIES_LOOSE_MAX + (uint64_t)budget->workers * BUDGET_WORKER_BYTES + cache +
-	    cache / 20 + (uint64_t)budget->clients * BUDGET_CLIENT_BYTES + budget->decoding_bytes;
+	return BUDGET_BASE_BYTES + BODIES_LOOSE_MAX + BODIES_PROMISED_MAX +
+	    (uint64_t)budget->workers * BUDGET_WORKER_BYTES + cache + cache / 20 +
+	    (uint64_t)budget->clients * BUDGET_CLIENT_BYTES + budget->decoding_bytes;
 }

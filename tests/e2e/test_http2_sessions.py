@@ -5,6 +5,7 @@ import pytest
 pytest.importorskip("hpack", reason="no python3-hpack here")
 
 from feeds import SMALL_OUT, big
+from http2 import Http2
 from http2_frames import (DATA, END_STREAM, HEADERS, INITIAL_WINDOW_SIZE, MAX_CONCURRENT_STREAMS, frame, header_frames, indexed, indexing,
                           literal)
 from inside import InsideClient, OwnCa
@@ -50,6 +51,25 @@ def test_a_stalled_reader_stops_nobody_else(asking, origin):
     taken = []
     client.response(sink=lambda piece: taken.append(len(piece)))
     assert sum(taken) == MUCH and origin.connections() == 1
+
+
+def test_many_stalled_readers(asking, origin):
+    """What comes for them before they read it is bounded for all together: they share the windows that one alone would have."""
+    origin["*"] = message("200 OK", "Content-Type: image/png", body=b"x" * 200_000)
+    proxy = asking(origin, "--h2c", "on", "--transit-bytes", "16k")
+    warm(proxy, origin)
+    before, connections = proxy.status("VmRSS"), [Http2(proxy.port, options=[(INITIAL_WINDOW_SIZE, 0)]) for _ in range(4)]
+    asked = [conn.ask(f"/{number}/{turn}") for number, conn in enumerate(connections) for turn in range(90)]
+    origin.until(lambda: origin.count() > len(asked) and
+                 all(each.window <= 0 or each.sent == 200_000 for each in origin.asked[-len(asked):]))
+    assert sum(each.sent for each in origin.asked) < 28 << 20
+    proxy.assert_growth(before, 56 << 10)
+    for each in asked:
+        each.renew(200_000)
+    for each in asked:
+        assert len(each.response().body) == 200_000
+    for conn in connections:
+        conn.close()
 
 
 def test_many_readers_and_a_stalled_one(asking, origin):

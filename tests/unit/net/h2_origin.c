@@ -138,8 +138,10 @@ static void hear_frame(const uint8_t *frame, size_t len)
 	uint32_t id = number(frame + 5);
 	bool ack = frame[4] & NGHTTP2_FLAG_ACK;
 
-	if (type == NGHTTP2_WINDOW_UPDATE)
-		origin.windows[id ? id / 2 : ASKS] += number(frame + H2_FRAME_HEAD_BYTES);
+	if (type == NGHTTP2_WINDOW_UPDATE) {
+		if (id / 2 < ASKS)
+			origin.windows[id ? id / 2 : ASKS] += number(frame + H2_FRAME_HEAD_BYTES);
+	}
 	else if (type == NGHTTP2_GOAWAY) {
 		origin.goaways++;
 		origin.code = (int)number(frame + H2_FRAME_HEAD_BYTES + 4);

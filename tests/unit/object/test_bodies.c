@@ -33,6 +33,26 @@ static void share(void)
 	}
 }
 
+/* Every transfer asks again and again, as others come and go. */
+static void promises(void)
+{
+	static size_t had[SLOW];
+	size_t sum = 0;
+
+	CU_ASSERT(bodies_promise(0, TRANSIT) == TRANSIT && bodies_promise(TRANSIT, 100) == 100 && bodies_promise(100, 0) == 0);
+	for (size_t n = 0; n < 4 * SLOW; n++)
+		had[n % SLOW] = bodies_promise(had[n % SLOW], TRANSIT);
+	for (size_t i = 0; i < SLOW; i++) {
+		CU_ASSERT(had[i] >= BODIES_LEAST && had[i] <= TRANSIT);
+		sum += had[i];
+	}
+	CU_ASSERT(sum > BODIES_PROMISED_MAX / 2 && sum <= BODIES_PROMISED_MAX + SLOW * BODIES_LEAST);
+	for (size_t i = 0; i < SLOW; i++)
+		CU_ASSERT(bodies_promise(had[i], 0) == 0);
+	CU_ASSERT_EQUAL(bodies_promise(0, TRANSIT), TRANSIT);
+	bodies_promise(TRANSIT, 0);
+}
+
 struct transfer { struct object *object; struct object_reader reader; };
 
 static void ignore_reader(struct object_reader *r)
@@ -139,5 +159,5 @@ static void making(void)
 	s->ops->free(s);
 }
 
-UNIT_SUITE(bodies, { "share", share }, { "slow readers", slow_readers }, { "less room", less_room }, { "given up", given_up },
+UNIT_SUITE(bodies, { "share", share }, { "promises", promises }, { "slow readers", slow_readers }, { "less room", less_room }, { "given up", given_up },
 	{ "making", making })

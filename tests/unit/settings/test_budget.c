@@ -76,7 +76,7 @@ static void shares(void)
 		uint64_t cache;
 		bool fits;
 	} sums[] = {
-		{ "trust 26: a container of 48 MB: its quarter", { 48 * MIB, 4096 * MIB, 0, 1000, 1, 0 }, 12 * MIB, true },
+		{ "trust 26: a container of 48 MB: its quarter", { 48 * MIB, 4096 * MIB, 0, 200, 1, 0 }, 12 * MIB, true },
 		{ "trust 26: the same, with what it is told", { 48 * MIB, 4096 * MIB, 64 * MIB, 100, 1, 0 }, 64 * MIB, false },
 		{ "trust 26: more clients than it has room for", { 48 * MIB, 4096 * MIB, 0, 10000, 1, 0 }, 12 * MIB, false },
 		{ "trust 26: a large container: its quarter", { 4096 * MIB, 65536 * MIB, 0, 10000, 4, 0 }, 1024 * MIB, true },
