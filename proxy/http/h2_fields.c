@@ -9,6 +9,8 @@ const struct h2_translation h2_server_side = {
 	.request_body = h2_request_body, .request_head = h2_request_head, .response_fields = h2_response_fields,
 	.trailer_lines = h2_trailer_lines, .trailer_fields = h2_trailer_fields
 };
+const struct h2_translation h2_client_side = { .request_fields = h2_request_fields,
+	.response_head = h2_response_head, .trailer_lines = h2_trailer_lines, .trailer_fields = h2_trailer_fields };
 
 /* Lines that are being taken for fields. */
 struct h2_taken {

@@ -26,4 +26,6 @@ int h2_request_fields(struct slice head, const char *scheme, struct text *names,
     struct h2_framing *);
 enum h2_fault h2_response_head(const struct h2_field *, size_t n, bool ends, struct text *head, struct h2_framing *);
 
+extern const struct h2_translation h2_client_side;
+
 #endif

@@ -184,9 +184,6 @@ static struct conn *session_give(struct session *session, struct lease *lease)
 	return stream;
 }
 
-static const struct h2_translation client_side = { .request_fields = h2_request_fields,
-	.response_head = h2_response_head, .trailer_lines = h2_trailer_lines, .trailer_fields = h2_trailer_fields };
-
 struct conn *session_begin(struct lease *lease, struct conn *conn)
 {
 	struct pool_origin *origin = lease->at;
@@ -196,7 +193,7 @@ struct conn *session_begin(struct lease *lease, struct conn *conn)
 		.arg = session };
 
 	if (session)
-		session->h2 = h2_ask(conn, origin->pool->loop, &origin->pool->limits.h2, &client_side, &owner);
+		session->h2 = h2_ask(conn, origin->pool->loop, &origin->pool->limits.h2, &h2_client_side, &owner);
 	if (!session || !session->h2) {
 		free(session);
 		conn_close(&conn);

@@ -52,8 +52,7 @@ static void on_stop(struct task *task)
 bool h2_world_open(const struct h2_settings *settings, void (*opened)(void *arg, struct conn *))
 {
 	static const struct sockaddr_in peer = { .sin_family = AF_INET };
-	static const struct h2_translation translation = { h2_request_body, h2_request_head, h2_response_fields, h2_request_fields,
-		h2_response_head, h2_trailer_lines, h2_trailer_fields };
+	const struct h2_translation *translation = opened ? &h2_server_side : &h2_client_side;
 	const struct h2_owner owner = { .opened = opened, .room = on_room, .idle = on_idle, .ended = on_ended };
 	int ends[2], size = SENDS;
 
@@ -64,7 +63,7 @@ bool h2_world_open(const struct h2_settings *settings, void (*opened)(void *arg,
 	world.far = ends[1];
 	return !setsockopt(ends[0], SOL_SOCKET, SO_SNDBUF, &size, sizeof size) &&
 	    (world.conn = conn_new(world.loop, ends[0], (const struct sockaddr *)&peer, sizeof peer, on_conn, NULL)) &&
-	    (world.h2 = (opened ? h2_serve : h2_ask)(world.conn, world.loop, settings, &translation, &owner));
+	    (world.h2 = (opened ? h2_serve : h2_ask)(world.conn, world.loop, settings, translation, &owner));
 }
 
 bool h2_world_turn(void)

@@ -109,8 +109,6 @@ static void far_on_end(void *arg, bool lost)
 
 static void far_on_conn(void *arg, enum conn_event event)
 {
-	static const struct h2_translation translation = { .request_body = h2_request_body, .request_head = h2_request_head,
-		.response_fields = h2_response_fields, .trailer_lines = h2_trailer_lines, .trailer_fields = h2_trailer_fields };
 	static const struct h2_settings settings = { .max_head = 8192, .max_fields = 100, .head_timeout_ms = HOUR_MS,
 		.write_timeout_ms = HOUR_MS, .secure = true };
 	struct far *far = arg;
@@ -118,7 +116,7 @@ static void far_on_conn(void *arg, enum conn_event event)
 	char byte;
 
 	if (event == CONN_CONNECTED && conn_protocol(far->conn) == CONN_HTTP_2)
-		CU_ASSERT_PTR_NOT_NULL_FATAL(far->h2 = h2_serve(far->conn, bench.loop, &settings, &translation, &owner));
+		CU_ASSERT_PTR_NOT_NULL_FATAL(far->h2 = h2_serve(far->conn, bench.loop, &settings, &h2_server_side, &owner));
 	if (far->h2)
 		h2_on_event(far->h2);
 	else if (event == CONN_READABLE && conn_read(far->conn, &byte, 1) != CONN_AGAIN)
