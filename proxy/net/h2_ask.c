@@ -11,6 +11,7 @@ enum {
 	H2_ASKS_MAX = 1024,            /* streams, whatever the peer allows */
 	H2_INTERIMS_MAX = 32,          /* of a response */
 	H2_LAST_ID = INT32_MAX - 4 * H2_ASKS_MAX,      /* above it no more streams are opened */
+	H2_OWN_RESETS_MS = 30 * 1000,
 	H2_STRAYS = H2_INTERIMS_MAX + 8                /* frames besides DATA on their way for a stream that is reset */
 };
 
@@ -294,6 +295,28 @@ void h2_ask_close(struct h2_stream *stream)
 	} else if (!stream->failed &&
 	    (!stream->read_ended || nghttp2_session_get_stream_local_close(ng, stream->id) != 1))
 		h2_stream_reset(stream, NGHTTP2_CANCEL);
+}
+
+/* Whoever serves may take many resets for an attack (CVE-2023-44487), and end the connection for all who share it. So a
+ * session that has made many takes no more streams, and the next requests have another one. */
+void h2_ask_count_reset(const struct h2_stream *stream)
+{
+	struct h2 *h2 = stream->session;
+	uint64_t now = loop_now_ms(h2->loop);
+
+	if (!stream->sent)
+		return;
+	if (now - h2->own_resets_ms >= H2_OWN_RESETS_MS) {
+		h2->own_resets_ms = now;
+		h2->own_resets = 0;
+	}
+	if (++h2->own_resets < H2_OWN_RESETS_MAX || h2->left)
+		return;
+	h2->left = true;
+	h2->room = h2_room(h2);
+	if (log_is(LOG_LEVEL_DEBUG))
+		log_line(LOG_LEVEL_DEBUG, "http2: %s: takes no more requests: %u were given up", conn_peer(h2->conn),
+		    h2->own_resets);
 }
 
 enum h2_fate h2_fate(const struct conn *stream)

@@ -22,6 +22,7 @@ enum {
 	H2_WINDOW_FIRST = 4096,                /* of a response's body, before it has its share */
 	H2_OUT_BYTES = 64 * 1024,              /* written and not taken by the socket; control frames may come on top */
 	H2_HEAD_MAX = 256 * 1024,              /* of a message that is written */
+	H2_OWN_RESETS_MAX = 64,                /* of requests, in a time */
 	H2_PAST = 32, H2_PAST_RESETS = 128,
 	H2_EARLY = 8
 };
@@ -146,6 +147,8 @@ struct h2 {
 	bool doubted;                  /* h2_doubt() */
 	bool needs_http1;              /* the peer's GOAWAY said so */
 	size_t room;                   /* as the owner knows it */
+	unsigned own_resets;           /* of requests that went out, since own_resets_ms */
+	uint64_t own_resets_ms;
 	uint64_t strays, stray_bytes;  /* frames, and bytes of DATA, that may yet come for closed streams */
 
 	uint64_t heard_ms;             /* when something came last */
@@ -275,5 +278,7 @@ void h2_ask_on_close(struct h2_stream *, uint32_t code);
 bool h2_ask_has_failed(struct h2_stream *, uint32_t code);
 /* Its connection was closed: so is the stream, which may be freed. */
 void h2_ask_close(struct h2_stream *);
+/* A stream is reset from here. */
+void h2_ask_count_reset(const struct h2_stream *);
 
 #endif

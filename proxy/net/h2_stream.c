@@ -109,6 +109,8 @@ void h2_stream_end(struct h2_stream *stream, bool failed)
 
 void h2_stream_reset(struct h2_stream *stream, uint32_t code)
 {
+	if (stream->session->asks)
+		h2_ask_count_reset(stream);
 	if (nghttp2_submit_rst_stream(stream->session->ng, NGHTTP2_FLAG_NONE, stream->id, code))
 		h2_fail(stream->session, NGHTTP2_INTERNAL_ERROR);
 }

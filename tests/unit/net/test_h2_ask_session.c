@@ -120,6 +120,29 @@ static void numbers_are_used_up(void)
 	origin_close();
 }
 
+/* CVE-2023-44487, seen from the other side: the session is given up before its peer takes it for an attack. What runs on it goes on. */
+static void given_up_often(void)
+{
+	static const struct frame answer[] = { HEADERS_END(1, B200) };
+
+	origin_open(NULL);
+	struct ask *a = ask(GET, 0, "");
+	settle();
+	for (int n = 1; n <= H2_OWN_RESETS_MAX; n++) {
+		UNIT_ROW(h2_room(world.h2) > 0, "%d", n);
+		origin.n = 1;
+		struct ask *b = ask(GET, 0, "");
+		settle();
+		ask_close(b);
+		settle();
+	}
+	CU_ASSERT(h2_room(world.h2) == 0 && !world.endings && a->code == NO_CODE);
+	send_frames(answer, 1);
+	settle();
+	CU_ASSERT(a->ended && !a->failed && world.endings == 1 && origin.code == NO_CODE);
+	origin_close();
+}
+
 /* A session that takes no more streams ends with its last one. */
 static void leaves(void)
 {
@@ -298,6 +321,6 @@ static void doubts(void)
 }
 
 UNIT_SUITE(h2_ask_session, { "room", room }, { "more than room", more_than_room },
-    { "given up for want of room", given_up_for_want_of_room }, { "numbers are used up", numbers_are_used_up },
+    { "given up for want of room", given_up_for_want_of_room }, { "numbers are used up", numbers_are_used_up }, { "given up often", given_up_often },
     { "leaving", leaves }, { "the connection is lost", hangs_up }, { "HTTP_1_1_REQUIRED by GOAWAY", needs_http1 }, { "half sent", half_sent },
     { "PING", pings }, { "doubts", doubts })
