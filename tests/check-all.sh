@@ -88,7 +88,9 @@ of_users() {
 over_http2() {
 	python=$(sed -n 's/^PYTHON = //p' "$source/build/gcc/Makefile")
 	"$python" -c 'import hpack' 2>/dev/null || { echo "1 skipped: no python3-hpack"; return 0; }
-	UTFEED_TEST_HTTP2=1 end_to_end gcc \
+	UTFEED_TEST_HTTP2=both end_to_end gcc \
+		PYTEST_ARGUMENTS="test_cache.py test_gzip.py test_headers.py test_purge.py test_types.py" &&
+		UTFEED_TEST_HTTP2=1 end_to_end gcc \
 		PYTEST_ARGUMENTS="test_access_log.py test_basic.py test_broken.py test_cache.py test_charset.py test_client_auth.py test_counters.py test_faults.py test_good_client.py test_gzip.py test_gzip_form.py test_gzip_passes.py test_headers.py test_memory.py test_pool.py test_purge.py test_ranges.py test_redirects.py test_refused.py test_relay.py test_reload.py test_security.py test_transport.py test_trust_cache.py test_trust_http.py"
 }
 

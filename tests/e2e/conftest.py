@@ -17,8 +17,11 @@ from clock import Clock
 from parents import Parent
 from peers import Canary, Client, Origin, TlsOrigin
 from preload import build
-from proxy import BINARY, HTTP2, SANITIZER, Utfeed
+from proxy import BINARY, HTTP2, HTTP2_ORIGINS, SANITIZER, Utfeed
 from stores import Redis
+
+if HTTP2_ORIGINS:
+    from http2_upstream import LIVING, UNFIT, OriginOverHttp2
 
 SHARED = os.path.abspath(os.environ.get("UTFEED_SHARED") or
                          os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..", "shared"))
@@ -43,6 +46,7 @@ def keep_freed_memory():
 def pytest_configure(config):
     keep_freed_memory()
     config.addinivalue_line("markers", "slow: minutes long; runs with UTFEED_SLOW=1")
+    config.addinivalue_line("markers", "http1_origin(why): about HTTP/1 to origins; does not run with UTFEED_TEST_HTTP2=origin")
     config.addinivalue_line("markers", "http1(why): about HTTP/1 itself; does not run with UTFEED_TEST_HTTP2=1")
     if not os.access(BINARY, os.X_OK):
         raise pytest.UsageError(f"no utfeed at {BINARY}: set UTFEED")
@@ -72,6 +76,27 @@ def leave_out_http1(config, items):
             item.add_marker(pytest.mark.skip(reason="HTTP/1 itself: " + why))
 
 
+# Files of which no test runs with UTFEED_TEST_HTTP2=origin
+HTTP1_ORIGIN_FILES = {"test_transport.py": "how a response is framed",
+                      "test_trust_http.py": "messages that can be read in two ways",
+                      "test_pool.py": "connections between requests",
+                      "test_wire.py": "the harness's own HTTP/1",
+                      **dict.fromkeys(("test_parent.py", "test_socks.py"), "parent proxies, and origins that are asked without TLS")}
+
+
+def leave_out_http1_origins(config, items):
+    """As leave_out_http1()."""
+    def is_asked(item):
+        return not item.path.name.startswith("test_http2") and {"origin", "another", "proxy", "old_proxy"} & set(item.fixturenames)
+    config.hook.pytest_deselected(items=[item for item in items if not is_asked(item)])
+    items[:] = [item for item in items if is_asked(item)]
+    for item in items:
+        mark = item.get_closest_marker("http1_origin")
+        why = mark.args[0] if mark else HTTP1_ORIGIN_FILES.get(item.path.name)
+        if why:
+            item.add_marker(pytest.mark.skip(reason="HTTP/1 itself: " + why))
+
+
 def pytest_collection_modifyitems(config, items):
     if os.environ.get("UTFEED_SLOW") != "1":
         for item in items:
@@ -79,11 +104,27 @@ def pytest_collection_modifyitems(config, items):
                 item.add_marker(pytest.mark.skip(reason="set UTFEED_SLOW=1"))
     if HTTP2:
         leave_out_http1(config, items)
+    if HTTP2_ORIGINS:
+        leave_out_http1_origins(config, items)
     if SEED:
         chance = random.Random(SEED)
         places = {path: chance.random() for path in sorted({item.path for item in items})}
         chance.shuffle(items)
         items.sort(key=lambda item: places[item.path])
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item, call):
+    """A test that failed since it cannot be run over HTTP/2, as a thread of it found out, is skipped for that."""
+    done = yield
+    report = done.get_result()
+    if HTTP2_ORIGINS and UNFIT and report.failed:
+        report.outcome, report.longrepr = "skipped", (str(item.path), item.location[1], UNFIT[-1])
+    if HTTP2_ORIGINS and UNFIT and call.when == "call":
+        for each in LIVING:
+            each.renew()
+    if HTTP2_ORIGINS and call.when == "teardown":
+        UNFIT.clear()
 
 
 def again(report):
@@ -122,12 +163,12 @@ LOGGED_AS_JSON = {"test_broken.py", "test_cache.py", "test_compression.py", "tes
 
 
 @pytest.fixture
-def another():
+def another(plain_origin):
     """Makes further origins: another(), another("::1")."""
     made = []
 
     def make(*host):
-        made.append(Origin(*host))
+        made.append(plain_origin(*host))
         return made[-1]
     yield make
     for each in made:
@@ -158,7 +199,7 @@ def origin(request):
     for _ in range(2):      # then utfeed has seen that the connections are over, and that what it asks again is refused
         with contextlib.closing(Client(request.getfixturevalue("old_proxy").port)) as client:
             assert client.get("/", method="BREW/").status == 400
-    origin.listener.listen(256)
+    origin.listen()
 
 
 @contextlib.contextmanager
@@ -169,11 +210,12 @@ def starting(test):
     cache = ["--reload-floor", "0", *([] if test.path.name in CACHED else ["--cache", "off"])]
     pause = [] if test.path.name in PAUSED else ["--pause", "off"]
     as_json = test.path.name in LOGGED_AS_JSON
+    http2 = ["--http2", "on", "--tls-ca-file", test.getfixturevalue("authority").root.cert] if HTTP2_ORIGINS else []
     log = ["--log-format", "json"] if as_json else []
 
     def run(to=None, *options, **how):
         route = ["--route", f"/={to.url}"] if to else []
-        running.append(Utfeed(*cache, *pause, *log, *route, *EXTRA, *options, **how))
+        running.append(Utfeed(*cache, *pause, *http2, *log, *route, *EXTRA, *options, **how))
         return running[-1]
     yield run
     errors = []
@@ -218,9 +260,18 @@ def proxy(request, origin):
     assert proxy.process.poll() is None and not SANITIZER.search(proxy.err.text()), proxy.err.text()
 
 
+@pytest.fixture(scope="session")
+def plain_origin(request):
+    """What makes an origin that plain HTTP is asked of."""
+    if not HTTP2_ORIGINS:
+        return Origin
+    certificate = request.getfixturevalue("good")
+    return lambda *host: OriginOverHttp2(server_context(certificate), *host)
+
+
 @pytest.fixture(scope="module")
-def old_origin():
-    origin = Origin()
+def old_origin(plain_origin):
+    origin = plain_origin()
     yield origin
     origin.close()
 
@@ -389,7 +440,7 @@ def clock_library(tmp_path_factory):
 
 @pytest.fixture
 def clock(clock_library, tmp_path):
-    return Clock(clock_library, tmp_path / "now")
+    return Clock(clock_library, tmp_path / "now", *([int(time.time())] if HTTP2_ORIGINS else []))
 
 
 @pytest.fixture

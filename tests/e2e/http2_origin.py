@@ -71,7 +71,7 @@ class Conn:
     def hello(self):
         """Looks at what is offered before TLS takes it. True: the handshake may begin."""
         hello = self.sock.recv(1 << 14, socket.MSG_PEEK)
-        if len(hello) < 5 or len(hello) < 5 + int.from_bytes(hello[3:5], "big"):
+        if len(hello) < 5 or hello[0] == 22 and len(hello) < 5 + int.from_bytes(hello[3:5], "big"):
             if not hello:
                 self.end("fin")
             return False

@@ -36,12 +36,12 @@ class Held(Stream):
 
 
 class Asked(Request):
-    """A request on its way: .whole once all of it is there. .code: utfeed reset its stream with that code. .over: answered, or reset by us."""
+    """A request on its way: .whole once nothing more of it comes, .ended once that is all of it. .code: utfeed reset its stream with that code. .over: answered, or reset by us."""
 
     def __init__(self, conn, number, line, fields):
         super().__init__(line, fields)
         self.conn, self.h2, self.number, self.protocol = conn, conn.h2, number, conn.protocol
-        self.whole = self.over = self.answered = False
+        self.whole = self.ended = self.over = self.answered = False
         self.code = self.said = None
         self.pieces, self.last, self.sent = bytearray(), None, 0
         self.window = self.credit = WINDOW
@@ -215,11 +215,11 @@ class OverHttp2:
         asked = request_of(self.conn, number, fields)
         asked.window, asked.credit = self.theirs[INITIAL_WINDOW_SIZE], self.ours[INITIAL_WINDOW_SIZE]
         self.streams[number] = asked
-        asked.whole = bool(first.flags & END_STREAM)
+        asked.whole = asked.ended = bool(first.flags & END_STREAM)
         self.origin.on_asked(asked)
 
     def complete(self, asked):
-        asked.whole = True
+        asked.whole = asked.ended = True
         lengths = asked.all("content-length")
         if lengths and lengths != [str(len(asked.body))] and not asked.over:
             raise Malformed(f"Content-Length {lengths}, and {len(asked.body)} bytes")

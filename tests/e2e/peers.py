@@ -187,6 +187,11 @@ class Origin:
         self.open, self.requests, self.connections = [], [], 0
         self.thread, self.serving = None, False
 
+    @property
+    def authority(self):
+        """Of its URL."""
+        return self.url.partition("://")[2]
+
     def wait(self, timeout, *others):
         """Waits until utfeed asks or one of the sockets others is ready; gives (asked, one of others is ready)."""
         until = time.monotonic() + timeout
@@ -291,6 +296,10 @@ class Origin:
                 upstream.sock.shutdown(socket.SHUT_RDWR)    # a thread that reads there returns; close() alone would not end it
             upstream.close()
         self.open, self.requests, self.connections = [], [], 0
+
+    def listen(self):
+        """Once more, after renew()."""
+        self.listener.listen(256)
 
     def stop_listening(self):
         """Refuses connections from now on. The port stays this origin's: another test's origin that was given it would answer."""

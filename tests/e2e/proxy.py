@@ -9,8 +9,10 @@ import time
 from peers import Client
 from wire import TIMEOUT
 
-HTTP2 = os.environ.get("UTFEED_TEST_HTTP2") == "1"      # what clients ask goes over HTTP/2 (http2_client.py)
+HTTP2 = os.environ.get("UTFEED_TEST_HTTP2") in ("1", "both")           # what clients ask goes over HTTP/2 (http2_client.py)
+HTTP2_ORIGINS = os.environ.get("UTFEED_TEST_HTTP2") in ("origin", "both")       # what origins are asked does (http2_upstream.py)
 RECEIVED_BY, LOGGED_AS = ("2", "2.0") if HTTP2 else ("1.1", "1.1")     # a client's request, as Via and the access log name it
+FETCHED_BY = "2.0" if HTTP2_ORIGINS else "1.1"           # an origin's request, as the access log names it
 STREAMED = "frames" if HTTP2 else "chunked"             # how a body is framed whose length is not known
 if HTTP2:
     from http2_client import Http2Client as Client

@@ -14,7 +14,7 @@ import schema
 from feeds import SMALL
 from pages import FRESH, Site, page
 from peers import Background
-from proxy import BINARY, LOGGED_AS
+from proxy import BINARY, FETCHED_BY, HTTP2_ORIGINS, LOGGED_AS
 from wire import TIMEOUT, message
 
 FEED = message("200 OK", "Content-Type: text/xml; charset=koi8-r", body=SMALL)
@@ -61,8 +61,8 @@ def test_a_fetch(logging, origin):
     assert line["user_agent"] == 'reader/1 "x" \ufffd'
     assert line["body_bytes"] == len(got.body) < line["bytes_out"] and line["bytes_in"] > 40
     assert got.rule.startswith(line["rule"]) and (line["charset"], line["was"]) == ("windows-1251", "koi8-r")
-    assert (line["origin"], line["origin_http"]) == (origin.url.split("/")[2], "1.1") and line["retries"] == 0 and line["failure"] is None
-    assert line["tls_ms"] is None and all(line[stage] >= 0 for stage in STAGES if stage != "tls_ms")
+    assert (line["origin"], line["origin_http"]) == (origin.url.split("/")[2], FETCHED_BY) and line["retries"] == 0 and line["failure"] is None
+    assert (line["tls_ms"] is None) == (not HTTP2_ORIGINS) and all(line[stage] >= 0 for stage in STAGES if stage != "tls_ms")
     assert line["origin_ms"] <= line["first_byte_ms"] <= line["total_ms"] and line["end"] == "done"
     assert "traceparent" not in asked.names()
 

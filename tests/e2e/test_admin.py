@@ -371,6 +371,7 @@ def healthcheck(*args, **variables):
     return done.returncode, done.stdout.decode()
 
 
+@pytest.mark.http1_origin("utfeed's own command asks the origin, without TLS")
 def test_healthcheck(idle, administered, another, dead_port):
     address = f"127.0.0.1:{idle.port}"
     assert healthcheck(f"http://{address}") == (0, "healthy\n")

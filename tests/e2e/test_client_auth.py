@@ -420,6 +420,7 @@ def test_a_tunnel_of_a_removed_user_ends(guarded, origin, users):
     assert proxy.counters()["tunnels_revoked"] == 1
 
 
+@pytest.mark.http1_origin("a parent proxy, which the origin speaks for")
 def test_a_tunnel_that_comes_behind_the_reload(guarded, origin, users):
     """The parent proxy answers when the user has left already."""
     proxy = guarded(None, "--connect-allow", "h.test:443", "--https-proxy", origin.url)

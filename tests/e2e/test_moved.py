@@ -29,7 +29,7 @@ def led(proxy, origin, answer, target, **kind):
 @pytest.mark.parametrize("location, place", [("/new", "/new"), ("new", "/a/new"), ("?r", "/a/old?r"), ("{url}/b c", "/b%20c"), ("//{host}\\x", "/x")])
 def test_the_gateway_leads_to_itself(still, origin, shape, location, place):
     """RFC 9110 section 10.2.2: a reference is relative to the URL that was asked for, which the client does not know."""
-    got = led(still, origin, to(location.format(url=origin.url, host=origin.url[7:])), shape.format(url=origin.url), host="Utfeed.test:8080")
+    got = led(still, origin, to(location.format(url=origin.url, host=origin.authority)), shape.format(url=origin.url), host="Utfeed.test:8080")
     assert (got.status, got["Location"]) == (301, f"http://utfeed.test:8080/{origin.url}{place}")
     assert got.body == b"moved\n" and not origin.asked()
 

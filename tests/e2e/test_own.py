@@ -79,6 +79,7 @@ def test_inside_opened_tunnels(open_wide, tmp_path, authority, good):
     assert refused(admin.proxy.get(f"localhost:{admin.port}", method="CONNECT", host=f"localhost:{admin.port}"))
 
 
+@pytest.mark.http1_origin("https leads nobody to http:")
 def test_by_redirects(open_wide, origin):
     admin = open_wide()
     for port in sockets_of(admin):

@@ -341,10 +341,10 @@ def test_the_forward_proxy_has_none_and_begins_none(timed, origin, site):
     site["*"] = says(BUSY, "Retry-After: 100")
     proxy = timed(None)
     for _ in range(2):
-        proxy.get(f"{origin.url}/f", host=origin.url[7:])
+        proxy.get(f"{origin.url}/f", host=origin.authority)
     assert proxy.get(f"/{origin.url}/f").status == 429 and site.count() == 3
     is_paused(proxy.get(f"/{origin.url}/f"), 429)
-    proxy.get(f"{origin.url}/f", host=origin.url[7:])
+    proxy.get(f"{origin.url}/f", host=origin.authority)
     assert site.count() == 4
 
 

@@ -133,7 +133,7 @@ def test_one_host_by_all_its_ways(start, origin):
     one.fetched(busy("100"), "/a")
     one.refused("/a")
     one.refused(f"/{origin.url}/a")
-    one.client.ask(f"{origin.url}/a", host=origin.url[7:])
+    one.client.ask(f"{origin.url}/a", host=origin.authority)
     assert origin.asked_before_answer(one.client)
     origin.receive().answer(FEED)
     assert one.client.response().status == 200
@@ -161,6 +161,7 @@ def test_a_pause_behind_a_redirect(start, origin):
     assert one.client.response().status == 429
 
 
+@pytest.mark.http1_origin("a queue for a connection, which HTTP/2 shares")
 def test_who_waits_in_the_queue_keeps_the_pause_too(start, origin):
     """origin-connections 1: the second request was taken before the pause was heard of."""
     proxy = start(origin, "--workers", "1", "--origin-connections", "1")

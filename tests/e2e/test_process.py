@@ -156,6 +156,7 @@ class Bare:
             self.process.stderr.close()
 
 
+@pytest.mark.http1_origin("a utfeed that the test starts by itself")
 def test_a_log_that_nobody_reads_blocks_nothing(origin):
     origin.serve(lambda request: FEED)
     read, write = os.pipe()
@@ -168,6 +169,7 @@ def test_a_log_that_nobody_reads_blocks_nothing(origin):
         os.close(read)
 
 
+@pytest.mark.http1_origin("a utfeed that the test starts by itself")
 def test_a_log_that_is_closed_kills_nothing(origin):
     origin.serve(lambda request: FEED)
     read, write = os.pipe()

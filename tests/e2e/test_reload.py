@@ -241,6 +241,7 @@ def test_reloads_under_load(file, origin, cache):
     assert proxy.get("/last")["Via"] == "1.1 v19"
 
 
+@pytest.mark.http1_origin("a parent proxy, which origins speak for")
 def test_parent_proxies(file, origin, another):
     """What is kept open to a former parent serves nobody any more; a value that cannot be used changes nothing."""
     first, second = another(), another()

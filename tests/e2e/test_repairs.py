@@ -68,6 +68,7 @@ def test_a_cut_transfer_is_not_closed(proxy, origin):
             assert got.status == 502
 
 
+@pytest.mark.http1_origin("an end that only the connection tells")
 def test_nor_one_that_may_be_cut(proxy, origin):
     """The end of the connection is all that ends it; or bytes stand behind it, so that its length is wrong."""
     client = proxy.client().ask("/f")

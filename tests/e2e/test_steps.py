@@ -29,6 +29,7 @@ def words(told):
     return [re.sub(r"127\.0\.0\.1:\d+", "ADDRESS", step) for step in told]
 
 
+@pytest.mark.http1_origin("the steps of a fetch without TLS")
 def test_a_miss_and_a_hit(start, origin, site):
     site["/f"] = page(FRESH, body=SMALL, kind=XML)
     proxy = start(origin, *DEBUG)

@@ -120,7 +120,7 @@ static void numbers_are_used_up(void)
 	origin_close();
 }
 
-/* CVE-2023-44487, seen from the other side: the session is given up before its peer takes it for an attack. What runs on it goes on. */
+/* CVE-2023-44487, seen from the other side: the session takes no more requests in time. Those that run go on. */
 static void given_up_often(void)
 {
 	static const struct frame answer[] = { HEADERS_END(1, B200) };
