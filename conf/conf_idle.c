@@ -101,8 +101,10 @@ static bool idle_same(const struct conf_row *row, const void *base, const char *
  * value. */
 static bool idle_is_set(const struct conf *conf, const struct conf_row *row, const struct conf *defaults)
 {
+	if (conf->sources[row - conf_options].level == CONF_LEVEL_DEFAULT)
+		return false;
 	char *otherwise = conf_format(row, defaults);
-	bool is = conf->sources[row - conf_options].level != CONF_LEVEL_DEFAULT && !idle_same(row, conf, otherwise);
+	bool is = !idle_same(row, conf, otherwise);
 
 	free(otherwise);
 	return is;
@@ -110,13 +112,14 @@ static bool idle_is_set(const struct conf *conf, const struct conf_row *row, con
 
 static bool idle_route_sets(const struct conf *conf, const struct conf_route *route, const struct conf_row *row)
 {
+	if (!route->places[row - conf_route_options])
+		return false;
 	const struct conf_row *global = conf_option_row(row->name);
 	const char *by_way = global ? conf_way_default(conf, route, row) : row->def;
 	/* --print-config writes the defaults of the gateway, beside global values that would count without them. */
 	const char *printed = route == &conf->by_url ? conf_ways[row - conf_route_options].gateway : NULL;
 	char *otherwise = by_way ? strdup(by_way) : global ? conf_format(global, conf) : NULL;
-	bool is = route->places[row - conf_route_options] && !idle_same(row, route, otherwise) &&
-	    !idle_same(row, route, printed);
+	bool is = !idle_same(row, route, otherwise) && !idle_same(row, route, printed);
 
 	free(otherwise);
 	return is;

@@ -33,21 +33,20 @@ void conf_route_clear(struct conf_route *route)
 
 char *conf_route_effects(const struct conf_route *route, enum conf_effect least)
 {
-	char *text = NULL, *value;
+	char *text = NULL;
 	size_t len;
 	FILE *out = open_memstream(&text, &len);
-	bool failed = !out;
 
-	for (size_t i = 0; !failed && i < CONF_ROUTE_OPTION_COUNT; i++) {
+	for (size_t i = 0; out && i < CONF_ROUTE_OPTION_COUNT; i++) {
 		const struct conf_row *row = &conf_route_options[i];
 		if (row->effect < least)
 			continue;
-		if ((value = conf_format(row, route)))
-			fprintf(out, "%s = %s\n", row->name, value);
-		failed = !value;
-		free(value);
+		fprintf(out, "%s = ", row->name);
+		conf_types[row->type].format(out, row, (const char *)route + row->offset);
+		fputc('\n', out);
 	}
-	if (!out || fclose(out) || failed) {
+	bool failed = !out || ferror(out);
+	if (!out || fclose(out) != 0 || failed) {
 		free(text);
 		return NULL;
 	}
@@ -325,24 +324,46 @@ void conf_route_show(FILE *out, const struct conf_row *row, const void *member)
 		route_format_one(out, &list->items[i], true);
 }
 
+/* The values that a route inherits, one at a time: a stream for each would cost more than all else of a start. */
+struct inherited {
+	FILE *out;
+	char *text;
+	size_t len;
+};
+
+static const char *inherited_text(struct inherited *values, const struct conf_row *global, const struct conf *conf)
+{
+	rewind(values->out);
+	conf_types[global->type].format(values->out, global, (const char *)conf + global->offset);
+	fputc('\0', values->out);
+	return ferror(values->out) || fflush(values->out) != 0 ? NULL : values->text;
+}
+
+static int inherit_value(struct conf_route *route, const struct conf_row *row, const struct conf *conf,
+    struct inherited *values, struct conf_error *error)
+{
+	const struct conf_row *global = conf_option_row(row->name);
+	const char *text;
+
+	if (row->def || row->type == CONF_TYPE_SECRET_FILE || !global || route->places[row - conf_route_options])
+		return 0;
+	if (!(text = conf_way_default(conf, route, row)) && !(text = inherited_text(values, global, conf)))
+		return conf_fail_memory(error);
+	return conf_types[row->type].set(row, conf_member(route, row), &(struct conf_value){ text, NULL }, error);
+}
+
 int conf_route_inherit(struct conf_route *route, const struct conf *conf, struct conf_error *error)
 {
-	for (size_t i = 0; i < CONF_ROUTE_OPTION_COUNT; i++) {
-		const struct conf_row *row = &conf_route_options[i];
-		const struct conf_row *global = conf_option_row(row->name);
-		if (row->def || row->type == CONF_TYPE_SECRET_FILE || !global || route->places[i])
-			continue;
-		const char *by_way = conf_way_default(conf, route, row);
-		char *text = by_way ? strdup(by_way) : conf_format(global, conf);
-		if (!text)
-			return conf_fail_memory(error);
-		int status = conf_types[row->type].set(row, conf_member(route, row), &(struct conf_value){ text, NULL },
-		    error);
-		free(text);
-		if (status != 0)
-			return status;
-	}
-	return 0;
+	struct inherited values = { 0 };
+	int status = 0;
+
+	if (!(values.out = open_memstream(&values.text, &values.len)))
+		return conf_fail_memory(error);
+	for (size_t i = 0; status == 0 && i < CONF_ROUTE_OPTION_COUNT; i++)
+		status = inherit_value(route, &conf_route_options[i], conf, &values, error);
+	fclose(values.out);
+	free(values.text);
+	return status;
 }
 
 /* Routes with host and port come first, then those with a host, then the others; among equal ones the longer prefix
