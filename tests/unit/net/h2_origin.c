@@ -195,6 +195,8 @@ void send_frame(uint8_t type, uint8_t flags, uint32_t id, const void *payload, s
 	const uint8_t head[] = { (uint8_t)(len >> 16), (uint8_t)(len >> 8), (uint8_t)len, type, flags, (uint8_t)(id >> 24), (uint8_t)(id >> 16),
 		(uint8_t)(id >> 8), (uint8_t)id };
 
+	if (sent.at == sent.len)
+		sent.at = sent.len = 0;
 	sent.bytes = realloc(sent.bytes, sent.len + sizeof head + len);
 	CU_ASSERT_FATAL(sent.bytes != NULL);
 	memcpy(sent.bytes + sent.len, head, sizeof head);
