@@ -2,11 +2,13 @@
 import contextlib
 import ctypes
 import os
+import pathlib
 import random
 import re
 import shlex
 import shutil
 import socket
+import tempfile
 import time
 
 import pytest
@@ -160,6 +162,12 @@ SHARED_BY_TESTS = {"test_basic.py", "test_broken.py", "test_cache.py", "test_cha
 # Files in which no test reads the access log: every utfeed writes it as JSON there, and at its end each line is held against the schema
 LOGGED_AS_JSON = {"test_broken.py", "test_cache.py", "test_compression.py", "test_headers.py", "test_parent.py", "test_poisoning.py",
                   "test_purge.py", "test_ranges.py", "test_refused.py", "test_tls.py", "test_transport.py", "test_trust_desync.py"}
+
+
+@pytest.fixture
+def tmp_path(tmp_path_factory):
+    """A folder of the test's own. Pytest's reads the names of all former ones to find a number for it."""
+    return pathlib.Path(tempfile.mkdtemp(prefix="", dir=tmp_path_factory.getbasetemp()))
 
 
 @pytest.fixture

@@ -16,10 +16,11 @@ NUMBER = struct.Struct("=I")
 
 
 def batches(items):
-    """Ranges of a few tests of one file."""
+    """Ranges of a few tests of one file, or of all of a file that says ONE_PROCESS: what its tests share is dear."""
     start, made = 0, []
     for at, item in enumerate(items):
-        if at - start == FEW or item.path != items[start].path:
+        few = at - start < FEW or getattr(item.module, "ONE_PROCESS", False)
+        if not few or item.path != items[start].path:
             made.append(range(start, at))
             start = at
     return [*made, range(start, len(items))]

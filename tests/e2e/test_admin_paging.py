@@ -8,6 +8,7 @@ from pages import FRESH, Site, page
 from test_admin import KOI8, Admin, listed
 from wire import TIMEOUT
 
+ONE_PROCESS = True
 MANY = 5000
 SOON = TIMEOUT / 4
 

@@ -1,6 +1,7 @@
 """What an origin may make utfeed do by HTTP/2: each flood ends its connection and costs no memory, whether a stream is open there or not; what is
 forbidden is an error, never an answer. Beside each, another origin's feed comes as before."""
 import itertools
+import threading
 
 import pytest
 
@@ -11,7 +12,7 @@ from http2_frames import (ACK, AGAIN, BOMBS, CONTINUATION, DATA, END_HEADERS, EN
                           MAX_FRAME_SIZE, MOST_WINDOW, PADDED, PING, PUSH_PROMISE, RST_STREAM, SETTINGS, WINDOW_UPDATE, frame, goaway,
                           header_frames, indexed, indexing, literal, ping, priority, reset, settings, window_update)
 from peers import Background
-from test_http2_limits import GROWTH
+from test_http2_limits import GROWTH, PACE
 from test_http2_origin import FEED, OK, failed, held
 
 CALM = "ENHANCE_YOUR_CALM"
@@ -39,17 +40,17 @@ class Good:
     """Asks the good origin for one thing after another, until it is told to stop."""
 
     def __init__(self, proxy):
-        self.proxy, self.served, self.over = proxy, 0, False
+        self.proxy, self.served, self.over = proxy, 0, threading.Event()
         self.running = Background(self.run)
 
     def run(self):
         client = self.proxy.client()
-        while not self.over or self.served < 10:
+        while not self.over.wait(PACE) or self.served < 10:
             assert client.get("/good/f").body == SMALL_OUT
             self.served += 1
 
     def goes_on(self):
-        self.over = True
+        self.over.set()
         self.running.join()
 
 

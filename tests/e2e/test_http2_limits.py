@@ -2,6 +2,7 @@
 memory; what never ends is ended. Beside each, a good client is served as before."""
 import contextlib
 import itertools
+import threading
 
 import pytest
 
@@ -19,6 +20,7 @@ FEED = message("200 OK", XML, body=SMALL)
 CALM = "ENHANCE_YOUR_CALM"
 ROUNDS = 400                    # of some thousand frames each; a flood that is let pass ends here, and the test fails
 GROWTH = 16 << 10               # KiB
+PACE = 0.005                    # seconds between what the good client asks for: it leaves the processor to the flood
 
 
 @pytest.fixture
@@ -31,20 +33,20 @@ def serving(speaking, origin):
 
 
 class Good:
-    """A client that asks one thing after another on a connection of its own, until it is told to stop."""
+    """A client that asks for one thing after another on a connection of its own, until it is told to stop."""
 
     def __init__(self, proxy):
-        self.conn, self.served, self.over = proxy.http2(), 0, False
+        self.conn, self.served, self.over = proxy.http2(), 0, threading.Event()
         assert self.conn.get("/good").body == SMALL_OUT
         self.running = Background(self.run)
 
     def run(self):
-        while not self.over or self.served < 10:
+        while not self.over.wait(PACE) or self.served < 10:
             assert self.conn.get("/good").body == SMALL_OUT
             self.served += 1
 
     def goes_on(self):
-        self.over = True
+        self.over.set()
         self.running.join()
         assert not self.conn.goaways and self.served >= 10
 
