@@ -80,7 +80,8 @@ def pytest_runtestloop(session):
         return None
     made = batches(session.items)
     todo, numbers = os.pipe()
-    os.write(numbers, b"".join(NUMBER.pack(number) for number in range(len(made))))     # a pipe holds 16,384 of them
+    # The last files first: their tests wait longest, and at the end no process waits for another. A pipe holds 16,384 numbers
+    os.write(numbers, b"".join(NUMBER.pack(number) for number in reversed(range(len(made)))))
     os.close(numbers)
     folder = config._tmp_path_factory.getbasetemp()
     fork, pipes, processes = multiprocessing.get_context("fork"), [], []
