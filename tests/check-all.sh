@@ -10,14 +10,17 @@ source=$(pwd)
 logs=$source/build/log
 shared=$(cd "${UTFEED_SHARED:-../shared}" 2>/dev/null && pwd)
 step_limit=1800
-# Functions and lines are what a sanitizer's report names; the variables, an eighth of what compiling costs, gcc's build has. -O1 is what the
-# sanitizers' authors advise, for core, which reads every byte. It costs two and a half times as much to compile as it does without, and the rest
-# runs too little to win that back
+# Functions and lines are what a report names; variables are an eighth of what compiling costs. -O1 is what the sanitizers' authors advise, for
+# core, which reads every byte. It costs two and a half times as much to compile as it does without, and the rest, tests too, runs too little to
+# win that back
 lines="-O1 -g1"
 plain="-O0 -g1"
 # Each build of a sanitizer links a hundred programs of megabytes
 linker=
 ! command -v ld.lld >/dev/null || linker=-fuse-ld=lld
+# utfeed starts thousands of times under AddressSanitizer: each start costs a tenth less without relocations and unused functions. gcc's build is
+# relocated, as users have it
+fixed="-no-pie -Wl,--gc-sections"
 
 # built FOLDER TARGET CONFIGURE-ARGUMENTS...: goes there and builds, of the source that "of" names; results of a run before are not this one's
 built() {
@@ -32,17 +35,17 @@ built() {
 }
 
 sanitized() {
-	built sanitizers libutfeed.a CC=clang CFLAGS="$lines" LDFLAGS="$linker" --enable-sanitizers=address,undefined --enable-schedules &&
+	built sanitizers libutfeed.a CC=clang CFLAGS="$lines" LDFLAGS="$linker $fixed" --enable-sanitizers=address,undefined --enable-schedules &&
 		make -j2 CFLAGS="$plain"
 }
 
 # The tests are linked of plain code. They themselves are compiled with less care than what they test
 compiled() {
-	built gcc all "$@" && make -j2 check UTFEED_LTO_CFLAGS= CFLAGS="$lines" LDFLAGS="$linker"
+	built gcc all CFLAGS="-O2 -g1" "$@" && make -j2 check UTFEED_LTO_CFLAGS= CFLAGS="$lines" LDFLAGS="$linker"
 }
 
 units() {
-	make -C "$source/build/$1" -j2 check
+	make -C "$source/build/$1" -j2 check CFLAGS="$plain"
 }
 
 # The distribution, unpacked and not to be written to
@@ -72,16 +75,13 @@ end_to_end() {
 	fi
 	export PYTHONPYCACHEPREFIX="$source/build/pycache"
 	cd "$source/build/$1" && shift || return 1
-	PYTEST_JOBS=4 make check-e2e "$@"
+	PYTEST_JOBS=${PYTEST_JOBS:-4} make check-e2e "$@"
 }
 
 # Of the build that users have: what a sanitizer hides (memory, system calls, what is inside), and what meets threads, processes and the kernel.
-# All end-to-end tests run in the sanitizers' build; those that skip there name it, and run here
+# All end-to-end tests run in the sanitizers' build; those that skip there name it, and run here: tests/e2e/of_users.py
 of_users() {
-	files=$(cd "$source/tests/e2e" && grep -lE 'sanitize[dr]|has_symbol|assert_growth|Vm(HWM|RSS)' test_*.py &&
-		ls test_cache.py test_cli.py test_corpus.py test_examples.py test_large_hits.py test_life.py test_process.py \
-			test_reload.py test_stages.py test_stores.py test_tls.py test_tls_system.py test_unix_sockets.py test_workers.py)
-	end_to_end gcc PYTEST_ARGUMENTS="$(printf '%s\n' $files | sort -u | tr '\n' ' ')"
+	end_to_end gcc PYTEST_ARGUMENTS="-p of_users"
 }
 
 # Files about what responses are made of and how they go out, once more over HTTP/2. tests/README has the whole suite
@@ -98,7 +98,8 @@ over_http2() {
 threads() {
 	tests=$(cd "$source" && grep -lE 'pthread_create|store_lmdb|store_redis|leaves_|access_sink' tests/unit/*/test_*.c | sed 's/\.c$//')
 	# shellcheck disable=SC2086
-	built threads all CC=clang CFLAGS="$lines" LDFLAGS="$linker" --enable-sanitizers=thread --enable-schedules && make -j2 $tests &&
+	built threads libutfeed.a CC=clang CFLAGS="$lines" LDFLAGS="$linker" --enable-sanitizers=thread --enable-schedules &&
+		make -j2 CFLAGS="$plain" all $tests &&
 		make -j2 check-TESTS TESTS="$(echo $tests)" check_PROGRAMS= &&
 		UTFEED_SERVE_ARGS="--workers 2" end_to_end threads \
 			PYTEST_ARGUMENTS="test_workers.py test_tls_system.py test_cache.py test_gzip_form.py test_broken.py test_poisoning.py test_process.py test_reload.py::test_who_is_served"
@@ -213,7 +214,8 @@ lane_one() {
 lane_two() {
 	step dist sh "$0" distribution
 	step sanitizers-build env of="$source/build/dist/tree" sh "$0" sanitized
-	[ ! -x build/sanitizers/utfeed ] || step sanitizers-e2e sh "$0" end_to_end sanitizers
+	# The longest of all steps: more processes get a larger share of the machine
+	[ ! -x build/sanitizers/utfeed ] || step sanitizers-e2e env PYTEST_JOBS=6 sh "$0" end_to_end sanitizers
 	[ ! -x build/sanitizers/utfeed ] || step schedules-asan sh "$0" schedules sanitizers
 	last_of_sanitizers
 	rest
