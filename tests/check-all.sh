@@ -45,7 +45,7 @@ compiled() {
 }
 
 units() {
-	make -C "$source/build/$1" -j2 check CFLAGS="$plain"
+	make -C "$source/build/$1" -j2 check CFLAGS="$plain" PLANTED=
 }
 
 # The distribution, unpacked and not to be written to
