@@ -1,17 +1,18 @@
-"""-p of_users: the tests that need the build that users have. They are all tests of some files, and of the others each test that names a
-sanitizer or measures memory, itself or in a function that it calls.
+"""-p of_users: the tests that need the build that users have. They are all tests of some files, and of the others each test
+that names a sanitizer or measures memory, itself or in a function that it calls.
 Invariant: a test that a sanitizer's build skips is among them."""
 import re
 
-WHOLE = {"test_cache.py", "test_cli.py", "test_corpus.py", "test_examples.py", "test_large_hits.py", "test_life.py", "test_process.py",
-         "test_reload.py", "test_stages.py", "test_stores.py", "test_tls.py", "test_tls_system.py", "test_unix_sockets.py", "test_workers.py"}
+WHOLE = {"test_cache.py", "test_cli.py", "test_corpus.py", "test_examples.py", "test_large_hits.py", "test_life.py",
+         "test_process.py", "test_reload.py", "test_stages.py", "test_stores.py", "test_tls.py", "test_tls_system.py",
+         "test_unix_sockets.py", "test_workers.py"}
 INSIDE = re.compile(r"sanitize[dr]|has_symbol|assert_growth|Vm(HWM|RSS)")
 
 
 def said_in(code):
     """The names and strings of a function, and of those within it."""
-    inner = [each for each in code.co_consts if hasattr(each, "co_code")]
-    return {*code.co_names, *(each for each in code.co_consts if isinstance(each, str)), *(word for each in inner for word in said_in(each))}
+    inner = [said_in(each) for each in code.co_consts if hasattr(each, "co_code")]
+    return {*code.co_names, *(each for each in code.co_consts if isinstance(each, str))}.union(*inner)
 
 
 def is_of_tests(value):
@@ -19,7 +20,8 @@ def is_of_tests(value):
 
 
 def needs(value, seen):
-    """Whether a test has one of the words, or a function of a test's file that it calls: of the harness only proxy.py has them, and attack/."""
+    """Whether a test has one of the words, or a function of a test's file that it calls. Of the harness only proxy.py has them,
+    and attack/."""
     if id(value) in seen:
         return False
     seen.add(id(value))
