@@ -16,6 +16,7 @@ import pytest
 import schema
 from certs import Authority, client_context, server_context
 from clock import Clock
+from fleets import Fleet
 from parents import Parent
 from peers import Canary, Client, Origin, TlsOrigin
 from preload import build
@@ -143,7 +144,7 @@ def pytest_terminal_summary(terminalreporter):
         terminalreporter.write_line("again: " + line)
 
 
-CACHED = {"test_broken.py", "test_types.py", "test_cache.py", "test_cache_time.py", "test_counters.py", "test_gzip_form.py", "test_intercept.py", "test_kept.py", "test_large_hits.py", "test_memory.py", "test_pauses.py",
+CACHED = {"test_broken.py", "test_types.py", "test_cache.py", "test_cache_time.py", "test_counters.py", "test_fleet.py", "test_gzip_form.py", "test_intercept.py", "test_kept.py", "test_large_hits.py", "test_memory.py", "test_pauses.py",
           "test_pipelining.py", "test_poisoning.py", "test_purge.py", "test_purge_shared.py", "test_ranges.py", "test_segments.py", "test_steps.py", "test_stores.py",
           "test_moved.py", "test_trust_http.py",
           "test_trust_lmdb.py",
@@ -151,7 +152,7 @@ CACHED = {"test_broken.py", "test_types.py", "test_cache.py", "test_cache_time.p
 
 
 # Files about what becomes of an origin that errs: in all others each test asks it anew
-PAUSED = {"test_polite.py", "test_pauses.py", "test_kept.py", "test_counters.py", "test_trust_cache.py"}
+PAUSED = {"test_fleet.py", "test_polite.py", "test_pauses.py", "test_kept.py", "test_counters.py", "test_trust_cache.py"}
 
 # Files whose tests of the fixture proxy look at exchanges alone: one utfeed and one origin serve these tests, one after another
 SHARED_BY_TESTS = {"test_basic.py", "test_broken.py", "test_cache.py", "test_charset.py", "test_compression.py", "test_gzip.py",
@@ -434,6 +435,17 @@ def store(request, tmp_path):
     if request.param == "lmdb":
         return ["--cache-lmdb", str(tmp_path), "--cache-lmdb-bytes", "64m"]
     return ["--cache-redis", f"127.0.0.1:{request.getfixturevalue('redis_server')(request.param).port}"]
+
+
+@pytest.fixture
+def fleet(timed, origin, redis_server):
+    """fleet(n, option...): n utfeeds of one worker each in front of origin, upon one server, by one clock that the test moves."""
+    def run(n, *options, **how):
+        server = redis_server("redis-server")
+        made = Fleet([timed(origin, "--workers", "1", "--cache-redis", f"127.0.0.1:{server.port}", *options, **how) for _ in range(n)])
+        made.server = server
+        return made
+    return run
 
 
 @pytest.fixture(scope="session")

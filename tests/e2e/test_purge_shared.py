@@ -5,6 +5,7 @@ import time
 import pytest
 
 from clock import Clock
+from fleets import found, purged
 from pages import FRESH, Site, page, was_hit
 from test_purge import IN_FLIGHT, take_away
 from wire import TIMEOUT, message
@@ -19,14 +20,6 @@ def both(start, origin, store):
     return lambda: confirming(start(origin, *store))
 
 
-def purged(proxy, target="/none", *fields):
-    """Purges until that is confirmed: on a busy machine another process may need more than the 5 s after which the answer is 202."""
-    until = time.monotonic() + TIMEOUT
-    while proxy.get(target, *fields, method="PURGE").status != 200:
-        assert time.monotonic() < until
-    return True
-
-
 def confirming(proxy):
     """It, once it has the store."""
     purged(proxy)
@@ -38,12 +31,6 @@ def confirmed(proxy, origin, method, fields, target="/f"):
     take_away(proxy, origin, method, fields, target)
     if method == "POST":
         assert purged(proxy)
-
-
-def found(proxy, target="/f"):
-    """The body that is stored; None: there is none."""
-    got = proxy.get(target, "Cache-Control: only-if-cached")
-    return got.body if got.status == 200 else None
 
 
 @pytest.mark.parametrize("method,fields", IN_FLIGHT)
