@@ -37,48 +37,20 @@ static void redis_stats(struct store *store, struct store_stats *stats)
 	stats->shared = true;
 }
 
-static void redis_free_texts(struct store_redis *redis)
-{
-	free(redis->prefix);
-	free(redis->user);
-	free(redis->password);
-}
-
 static void redis_free(struct store *store)
 {
 	struct store_redis *redis = (struct store_redis *)(void *)store;
 
 	store_thread_stop(&redis->thread);
-	redis_connection_free(redis);
+	redis_access_free(&redis->access);
 	redis_marks_free(&redis->marks);
-	redis_free_texts(redis);
+	free(redis->prefix);
 	free(redis);
-}
-
-static char *copy_or_null(const char *text)
-{
-	return text ? strdup(text) : NULL;
 }
 
 int store_redis_login(struct store *store, const char *user, const char *password)
 {
-	struct store_redis *redis = (struct store_redis *)(void *)store;
-	char *new_user = copy_or_null(user), *new_password = copy_or_null(password);
-
-	if ((user && !new_user) || (password && !new_password)) {
-		free(new_user);
-		free(new_password);
-		return -1;
-	}
-	pthread_mutex_lock(&redis->thread.lock);
-	char *old_user = redis->user;
-	char *old_password = redis->password;
-	redis->user = new_user;
-	redis->password = new_password;
-	pthread_mutex_unlock(&redis->thread.lock);
-	free(old_user);
-	free(old_password);
-	return 0;
+	return redis_access_login(&((struct store_redis *)(void *)store)->access, user, password);
 }
 
 static const struct store_ops redis_ops = {
@@ -89,36 +61,26 @@ static const struct store_ops redis_ops = {
 
 bool store_redis_refuses(const struct redis_settings *settings, struct store_redis_why *why)
 {
-	struct store_redis *redis = calloc(1, sizeof *redis);
 	struct tls_why tls = { .file = TLS_FILE_NONE };
-	const char *text = "out of memory";
+	struct redis_access access;
+	const char *text = redis_access_init(&access, settings, &tls);
 
-	if (redis) {
-		redis->settings = *settings;
-		text = redis_connection_init(redis, &tls);
-		redis_connection_free(redis);
-	}
+	redis_access_free(&access);
 	snprintf(why->text, sizeof why->text, "%s", text ? text : "");
 	why->ca_file = tls.file == TLS_FILE_CA;
-	free(redis);
 	return text;
 }
 
 /* False: out of memory. */
-static bool redis_copy_settings(struct store_redis *redis, const struct redis_settings *settings)
+static bool redis_name_keys(struct store_redis *redis, const char *prefix)
 {
-	struct text prefix = { 0 };
+	struct text text = { 0 };
 	size_t len;
 
-	text_printf(&prefix, "%s%d:", settings->prefix, ENTRY_FORMAT);
-	text_add(&prefix, "", 1);
-	redis->prefix = text_take(&prefix, &len);
-	redis->user = copy_or_null(settings->user);
-	redis->password = copy_or_null(settings->password);
-	redis->settings = *settings;
-	redis->settings.prefix = redis->settings.user = redis->settings.password = NULL;
-	return getrandom(&redis->process, sizeof redis->process, 0) == sizeof redis->process && redis->prefix &&
-	    (!settings->user || redis->user) && (!settings->password || redis->password);
+	text_printf(&text, "%s%d:", prefix, ENTRY_FORMAT);
+	text_add(&text, "", 1);
+	redis->prefix = text_take(&text, &len);
+	return redis->prefix && getrandom(&redis->process, sizeof redis->process, 0) == sizeof redis->process;
 }
 
 struct store *store_redis_new(const struct redis_settings *settings)
@@ -132,13 +94,14 @@ struct store *store_redis_new(const struct redis_settings *settings)
 		redis->thread.away = true;
 		TAILQ_INIT(&redis->held);
 		redis_marks_init(&redis->marks);
-		if (redis_copy_settings(redis, settings) && !(why = redis_connection_init(redis, &tls_why))) {
+		if (redis_name_keys(redis, settings->prefix) &&
+		    !(why = redis_access_init(&redis->access, settings, &tls_why))) {
 			if (!store_thread_start(&redis->thread, &redis_work))
 				return &redis->thread.store;
 			why = strerror(EAGAIN);
-			redis_connection_free(redis);
 		}
-		redis_free_texts(redis);
+		redis_access_free(&redis->access);
+		free(redis->prefix);
 	}
 	log_error("redis store: %s", why);
 	free(redis);

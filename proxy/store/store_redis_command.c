@@ -40,25 +40,6 @@ void redis_name_free(struct redis_name *name)
 	text_free(&name->ends);
 }
 
-void redis_send(struct store_redis *redis, redisCallbackFn *done, void *arg, int argc, const struct slice *args)
-{
-	const char *argv[REDIS_ARGS_MAX];
-	size_t lens[REDIS_ARGS_MAX];
-
-	for (int i = 0; i < argc; i++) {
-		argv[i] = args[i].at;
-		lens[i] = args[i].len;
-	}
-	if (redis->connection && redisAsyncCommandArgv(redis->connection, done, arg, argc, argv, lens) == REDIS_OK) {
-		redis->expected++;
-		return;
-	}
-	if (redis->connection && !(redis->connection->c.flags & (REDIS_DISCONNECTING | REDIS_FREEING)))
-		redis_drop(redis, "out of memory");
-	if (done)
-		done(NULL, NULL, arg);
-}
-
 void redis_send_mark(struct store_redis *redis, redisCallbackFn *done, void *arg, struct slice key,
     const struct store_op *op)
 {
@@ -72,14 +53,14 @@ void redis_send_mark(struct store_redis *redis, redisCallbackFn *done, void *arg
 
 	expire[2].len = (size_t)snprintf(seconds, sizeof seconds, "%d", REDIS_EXPIRE_S);
 
-	redis_send(redis, NULL, NULL, 4, first);
-	redis_send(redis, done, arg, 4, last);
-	redis_send(redis, NULL, NULL, 3, expire);
+	redis_link_send(&redis->link, NULL, NULL, 4, first);
+	redis_link_send(&redis->link, done, arg, 4, last);
+	redis_link_send(&redis->link, NULL, NULL, 3, expire);
 }
 
 void redis_send_unlink(struct store_redis *redis, redisCallbackFn *done, void *arg, struct slice key)
 {
 	struct slice args[] = { REDIS_WORD("UNLINK"), key };
 
-	redis_send(redis, done, arg, 2, args);
+	redis_link_send(&redis->link, done, arg, 2, args);
 }

@@ -106,7 +106,7 @@ static void redis_take_off(struct store_redis *redis, struct store_op *op)
 	}
 	redis->flying_bytes += op_flying_bytes(op);
 	if (++redis->flying == 1)
-		loop_arm(redis->thread.loop, &redis->watch, redis->settings.timeout_ms);
+		redis_link_watch(&redis->link, true);
 	redis_do(redis, op);
 }
 
@@ -136,8 +136,7 @@ static void redis_go_on(struct store_redis *redis)
 {
 	redis_release(redis);
 	if (redis->up)
-		loop_arm(redis->thread.loop, &redis->watch,
-		    redis->flying || redis->marks.learning ? redis->settings.timeout_ms : 0);
+		redis_link_watch(&redis->link, redis->flying || redis->marks.learning);
 	redis_pump(redis);
 	redis_check_end(redis);
 }
@@ -170,15 +169,15 @@ void redis_refused(struct store_redis *redis, struct store_op *op, const char *w
 	redis_land(redis, op);
 	redis_count_error(redis);
 	store_thread_owe(&redis->thread, op);
-	if (redis->connection)
-		redis_drop(redis, why);
+	if (redis->link.connection)
+		redis_link_drop(&redis->link, why);
 	redis_release(redis);
 }
 
 void redis_failed(struct store_redis *redis, struct store_op *op)
 {
-	if (redis->connection)
-		redis_drop(redis, "out of memory");
+	if (redis->link.connection)
+		redis_link_drop(&redis->link, "out of memory");
 	redis_landed(redis, op, NULL, NULL);
 }
 

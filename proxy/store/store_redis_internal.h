@@ -1,21 +1,13 @@
 /* Owns what the files of the Redis store share. The store's life is in store_redis.c, and the operations on their way
  * are in store_redis_flight.c. As commands and replies they are in store_redis_operations.c, store_redis_scan.c,
  * store_redis_command.c and store_redis_script.c. The purges that the instances know of are in store_redis_marks.c.
- * The connection is made and lost in store_redis_connection.c alone; store_redis_reply.c makes replies of its bytes.
+ * The store's part in its connection is in store_redis_connection.c; the connection itself is a struct redis_link.
  * Only store_redis*.c include this file. */
 #ifndef UTFEED_PROXY_STORE_STORE_REDIS_INTERNAL_H
 #define UTFEED_PROXY_STORE_STORE_REDIS_INTERNAL_H
 
-#include <hiredis/async.h>
-#include <hiredis/hiredis.h>
-#ifdef HAVE_HIREDIS_SSL
-#include <hiredis/hiredis_ssl.h>
-#endif
-
-#include "proxy/base/slice.h"
 #include "proxy/base/text.h"
-#include "proxy/net/tls_context.h"
-#include "proxy/store/store_redis.h"
+#include "proxy/store/store_redis_link.h"
 #include "proxy/store/store_thread.h"
 
 enum { REDIS_MARKS_KEPT = 4096, REDIS_MARK_URL = 255, REDIS_NEWS = 256 };
@@ -33,13 +25,10 @@ struct redis_marks {
 
 struct store_redis {
 	struct store_thread thread;
-	struct redis_settings settings;        /* user, password and prefix are NULL here: */
 	char *prefix;                          /* with the format of entries: what all keys begin with */
-	char *user, *password;                 /* guarded by the thread's lock; NULL: none */
-	redisAsyncContext *connection;         /* NULL: none */
-	struct event *readable, *writable;     /* of the connection */
-	bool up;                               /* the greeting (AUTH, PING) was answered */
-	bool complained;                       /* the server's absence was logged */
+	struct redis_access access;
+	struct redis_link link;
+	bool up;                               /* the greeting was answered, and what others purged is known */
 	bool refuses;                          /* it refused the last entry, which was logged */
 	bool ending, over;                     /* ending: queued operations are still done; over: no more are */
 	size_t debt;                           /* removals from before the connection was up; due before any lookup */
@@ -52,18 +41,11 @@ struct store_redis {
 	size_t scanned, scan_pages;            /* keys being removed or marked; pages of SCAN so far */
 	size_t flying, flying_bytes;           /* operations sent and not answered yet */
 	size_t amends;                         /* the removals among them that are tried again by UNLINK */
-	uint64_t retry_ms;
 	uint64_t process;                      /* this process, as marks name it */
 	struct redis_marks marks;
 	bool parted;                           /* the server was told that this process ends */
-	struct timer retry, watch, last;       /* watch: limit for the next answer; last: limit for ending */
+	struct timer last;                     /* limit for ending */
 	struct timer patience;                 /* how long lookups wait for scan */
-	redisReplyObjectFunctions functions;   /* our functions, which call those of hiredis (theirs) */
-	const redisReplyObjectFunctions *theirs;
-	size_t expected, elements;             /* replies still expected; elements of the present one */
-	const char *odd;                       /* why a reply was refused; NULL: none was */
-	struct tls_context *tls;               /* NULL: no TLS */
-	struct ssl_st *ssl;                    /* of the present connection */
 };
 
 static inline struct store_redis *redis_of(struct store_thread *thread)
@@ -92,13 +74,11 @@ void redis_do(struct store_redis *, struct store_op *);
 /* Begins a purge of more than a URL. */
 void redis_scan(struct store_redis *, struct store_op *);
 
-/* Commands. done gets NULL for a reply where the command could not be sent or the connection was lost. */
+/* Commands, as redis_link_send() sends them. */
 struct redis_name { struct text key, field, ends; };
-enum { REDIS_ARGS_MAX = 13 };
 /* Of an entry's key. False: out of memory. */
 bool redis_name_make(struct redis_name *, const struct store_redis *, const char *key, size_t len);
 void redis_name_free(struct redis_name *);
-void redis_send(struct store_redis *, redisCallbackFn *done, void *arg, int argc, const struct slice *args);
 /* Notes that the URL was purged softly by op, whose number is known. */
 void redis_send_mark(struct store_redis *, redisCallbackFn *done, void *arg, struct slice key,
     const struct store_op *op);
@@ -136,26 +116,11 @@ void redis_learn(struct store_redis *);
 void redis_await(struct store_redis *, struct store_op *);
 void redis_marks_lost(struct store_redis *);           /* the connection is lost */
 
-#define REDIS_WORD(literal) { (literal), sizeof (literal) - 1 }
-#define REDIS_TEXT(text) { (text).bytes, (text).len }
-
 /* The connection. */
-/* The caller has set settings. Returns NULL, or the reason why a connection cannot be made; it may stand in why. */
-const char *redis_connection_init(struct store_redis *, struct tls_why *);
-void redis_connection_free(struct store_redis *);
-void redis_connect(struct store_redis *);
+void redis_connect(struct store_redis *);      /* once, on the store's thread */
 void redis_joined(struct store_redis *);       /* what others have purged is known: operations begin */
 void redis_settled(struct store_redis *);      /* the debt is paid: from now on the store answers */
 void redis_disconnect(struct store_redis *);   /* for good; queued operations are done first, if time allows */
 void redis_check_end(struct store_redis *);    /* called after every operation */
-void redis_drop(struct store_redis *, const char *why);
-/* Logs why, which may come from the server, so only printable ASCII is kept, and what follows from it. */
-void redis_warn(const char *what, const char *why);
-
-/* Replies. */
-/* From now on this connection's replies are refused where nobody asked for them or they are larger than an entry
- * needs. */
-void redis_guard(struct store_redis *, redisAsyncContext *);
-bool redis_is_too_much(const redisAsyncContext *);
 
 #endif

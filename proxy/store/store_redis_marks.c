@@ -130,7 +130,7 @@ static void redis_learnt(struct store_redis *redis, const struct redis_news *new
 	bool joins = !redis->up, same = redis_learn_all(redis, news);
 
 	if (!same && !joins) {
-		redis_drop(redis, "it has older data than before");
+		redis_link_drop(&redis->link, "it has older data than before");
 		return;
 	}
 	if (!same)
@@ -155,13 +155,13 @@ static void on_learnt(redisAsyncContext *ac, void *answer, void *arg)
 	struct redis_news news;
 
 	redis->marks.learning = false;
-	if (!reply || redis->connection != ac)
+	if (!reply || redis->link.connection != ac)
 		return;
-	loop_arm(redis->thread.loop, &redis->watch, redis->flying ? redis->settings.timeout_ms : 0);
+	redis_link_watch(&redis->link, redis->flying);
 	if (reply->type == REDIS_REPLY_ERROR)
-		redis_drop(redis, reply->str);
+		redis_link_drop(&redis->link, reply->str);
 	else if (!redis_news_read(&news, reply))
-		redis_drop(redis, "it does not say what was purged");
+		redis_link_drop(&redis->link, "it does not say what was purged");
 	else
 		redis_learnt(redis, &news);
 }
@@ -171,14 +171,14 @@ void redis_learn(struct store_redis *redis)
 	struct redis_marks *marks = &redis->marks;
 	struct store_op *op;
 
-	if (marks->learning || !redis->connection)
+	if (marks->learning || !redis->link.connection)
 		return;
 	marks->learning = true;
 	TAILQ_FOREACH(op, &marks->awaiting, link)
 		if (op->number == NUMBER_UNKNOWN)
 			op->number = NUMBER_ASKED;
 	if (!redis->flying)
-		loop_arm(redis->thread.loop, &redis->watch, redis->settings.timeout_ms);
+		redis_link_watch(&redis->link, true);
 	redis_send_learn(redis, on_learnt, redis, marks->known);
 }
 

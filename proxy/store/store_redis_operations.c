@@ -97,7 +97,7 @@ static void redis_forget(struct store_redis *redis, redisCallbackFn *done, struc
 		struct slice args[] = { REDIS_WORD("HDEL"), REDIS_TEXT(n.key), REDIS_TEXT(n.field),
 			REDIS_TEXT(n.ends) };
 
-		redis_send(redis, done, op, 4, args);
+		redis_link_send(&redis->link, done, op, 4, args);
 	} else if (done) {
 		redis_failed(redis, op);
 	}
@@ -157,7 +157,7 @@ static void redis_get(struct store_redis *redis, struct store_op *op)
 		struct slice args[] = { REDIS_WORD("HMGET"), REDIS_TEXT(n.key), REDIS_TEXT(n.field), REDIS_WORD("!"),
 			REDIS_WORD("!0") };
 
-		redis_send(redis, on_got, op, 5, args);
+		redis_link_send(&redis->link, on_got, op, 5, args);
 	} else {
 		redis_failed(redis, op);
 	}
@@ -219,7 +219,7 @@ static void redis_settle(struct store_redis *redis, struct store_op *op)
 {
 	struct slice args[] = { REDIS_WORD("PING") };
 
-	redis_send(redis, redis_on_settled, op, 1, args);
+	redis_link_send(&redis->link, redis_on_settled, op, 1, args);
 }
 
 void redis_do(struct store_redis *redis, struct store_op *op)

@@ -30,7 +30,7 @@ static void send_scan(struct store_redis *redis, redisCallbackFn *done, struct s
 	if (pattern.failed)
 		redis_failed(redis, op);
 	else
-		redis_send(redis, done, op, 6, args);
+		redis_link_send(&redis->link, done, op, 6, args);
 	text_free(&pattern);
 }
 
@@ -128,10 +128,10 @@ static void on_scanned(redisAsyncContext *ac, void *answer, void *arg)
 		return;
 	}
 	keys = reply->element[1];
-	for (size_t i = 0; keys->type == REDIS_REPLY_ARRAY && i < keys->elements && redis->connection; i++)
+	for (size_t i = 0; keys->type == REDIS_REPLY_ARRAY && i < keys->elements && redis->link.connection; i++)
 		redis_scanned_key(redis, op, keys->element[i]);
-	loop_arm(redis->thread.loop, &redis->watch, redis->connection ? redis->settings.timeout_ms : 0);
-	redis->scan_over = redis->connection && !strcmp(reply->element[0]->str, "0");
+	redis_link_watch(&redis->link, redis->link.connection);
+	redis->scan_over = redis->link.connection && !strcmp(reply->element[0]->str, "0");
 	if (++redis->scan_pages == SCAN_PAGES_MAX && !redis->scan_over) {
 		redis_refused(redis, op, "it looks through its keys without end");
 		return;
@@ -158,7 +158,7 @@ static void on_scan_marked(redisAsyncContext *ac, void *answer, void *arg)
 		return;
 	}
 	op->number = redis_number_read(reply->str);
-	loop_arm(redis->thread.loop, &redis->watch, redis->settings.timeout_ms);
+	redis_link_watch(&redis->link, true);
 	send_scan(redis, on_scanned, op, "0");
 }
 
@@ -167,6 +167,6 @@ void redis_scan(struct store_redis *redis, struct store_op *op)
 	redis->scan = op;
 	redis->scan_over = redis->scan_failed = false;
 	redis->scanned = redis->scan_pages = 0;
-	loop_arm(redis->thread.loop, &redis->patience, redis->settings.timeout_ms);
+	loop_arm(redis->thread.loop, &redis->patience, redis->access.settings.timeout_ms);
 	scan_mark(redis, op, on_scan_marked);
 }

@@ -161,7 +161,7 @@ void redis_send_purge(struct store_redis *redis, redisCallbackFn *done, struct s
 			digits(process, redis->process), digits(asked, op->asked), { op->key, len },
 			digits(ends, REDIS_EXPIRE_S) };
 
-		redis_send(redis, done, op, sizeof args / sizeof *args, args);
+		redis_link_send(&redis->link, done, op, sizeof args / sizeof *args, args);
 	}
 	text_free(&marks);
 }
@@ -187,7 +187,7 @@ void redis_send_put(struct store_redis *redis, redisCallbackFn *done, struct sto
 
 		if (lasts == ENTRY_ENDS_LAST)
 			args[11].len = 0;
-		redis_send(redis, done, op, sizeof args / sizeof *args, args);
+		redis_link_send(&redis->link, done, op, sizeof args / sizeof *args, args);
 	}
 	text_free(&marks);
 }
@@ -200,14 +200,14 @@ void redis_send_learn(struct store_redis *redis, redisCallbackFn *done, void *ar
 	own_key(redis, &marks, "marks");
 	own_key(redis, &seen, "seen");
 	if (marks.failed || seen.failed) {
-		redis_drop(redis, "out of memory");
+		redis_link_drop(&redis->link, "out of memory");
 		done(NULL, NULL, arg);
 	} else {
 		struct slice args[] = { REDIS_WORD("EVAL"), REDIS_WORD(learn_script), REDIS_WORD("2"),
 			REDIS_TEXT(marks), REDIS_TEXT(seen), redis_number_write(number, sizeof number, known),
 			digits(process, redis->process), digits(ends, REDIS_EXPIRE_S) };
 
-		redis_send(redis, done, arg, sizeof args / sizeof *args, args);
+		redis_link_send(&redis->link, done, arg, sizeof args / sizeof *args, args);
 	}
 	text_free(&marks);
 	text_free(&seen);
@@ -224,7 +224,7 @@ void redis_send_part(struct store_redis *redis, redisCallbackFn *done, void *arg
 	} else {
 		struct slice args[] = { REDIS_WORD("HDEL"), REDIS_TEXT(seen), digits(process, redis->process) };
 
-		redis_send(redis, done, arg, 3, args);
+		redis_link_send(&redis->link, done, arg, 3, args);
 	}
 	text_free(&seen);
 }

@@ -1,0 +1,326 @@
+/* See store_redis_link.h. */
+#include "proxy/store/store_redis_link.h"
+
+#include <assert.h>
+#include <event2/event.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "proxy/base/container_of.h"
+#include "proxy/base/log.h"
+
+enum { RETRY_FIRST_MS = 100, RETRY_MAX_MS = 30000 };
+
+/* The adapter between hiredis and our loop: hiredis asks to be told once when its socket is ready. */
+
+static void link_on_readable(evutil_socket_t fd, short what, void *arg)
+{
+	struct redis_link *link = arg;
+
+	(void)fd, (void)what;
+	loop_enter(link->loop, (loop_callback *)link_on_readable);
+	redisAsyncHandleRead(link->connection);
+	if (link->connection && redis_is_too_much(link->connection))
+		redis_link_drop(link, "it answers without end");
+}
+
+static void link_on_writable(evutil_socket_t fd, short what, void *arg)
+{
+	struct redis_link *link = arg;
+
+	(void)fd, (void)what;
+	loop_enter(link->loop, (loop_callback *)link_on_writable);
+	redisAsyncHandleWrite(link->connection);
+}
+
+static void add_read(void *arg) { event_add(((struct redis_link *)arg)->readable, NULL); }
+static void del_read(void *arg) { event_del(((struct redis_link *)arg)->readable); }
+static void add_write(void *arg) { event_add(((struct redis_link *)arg)->writable, NULL); }
+static void del_write(void *arg) { event_del(((struct redis_link *)arg)->writable); }
+
+static void cleanup_events(void *arg)
+{
+	struct redis_link *link = arg;
+
+	if (link->readable)
+		event_free(link->readable);
+	if (link->writable)
+		event_free(link->writable);
+	link->readable = link->writable = NULL;
+}
+
+static int link_attach(struct redis_link *link, redisAsyncContext *ac)
+{
+	struct event_base *base = loop_base(link->loop);
+
+	ac->data = link;
+	ac->ev.data = link;
+	ac->ev.addRead = add_read;
+	ac->ev.delRead = del_read;
+	ac->ev.addWrite = add_write;
+	ac->ev.delWrite = del_write;
+	ac->ev.cleanup = cleanup_events;
+	link->readable = event_new(base, ac->c.fd, EV_READ, link_on_readable, link);
+	link->writable = event_new(base, ac->c.fd, EV_WRITE, link_on_writable, link);
+	return link->readable && link->writable ? 0 : -1;
+}
+
+void redis_warn(const char *what, const char *why)
+{
+	char text[256];
+	size_t n = 0;
+
+	for (; why[n] && n + 1 < sizeof text; n++)
+		text[n] = why[n] >= ' ' && why[n] <= '~' ? why[n] : '?';
+	text[n] = '\0';
+	log_warn("redis store: %s; %s", text, what);
+}
+
+/* Logs why the server is away, once. */
+static void link_complain(struct redis_link *link, const char *why)
+{
+	if (!link->complained)
+		redis_warn("trying again", why);
+	link->complained = true;
+}
+
+/* The connection is lost. hiredis or the caller of this function frees it. */
+static void link_lost(struct redis_link *link, const char *why)
+{
+	const char *refusal = link->ssl ? tls_lent_refusal(link->ssl) : NULL;
+
+	link->connection = NULL;
+	link->ssl = NULL;
+	link->subscribed = false;
+	loop_disarm(link->loop, &link->watch);
+	link->work->lost(link);
+	if (link->closed)
+		return;
+	link_complain(link, link->odd ? link->odd : refusal ? refusal : why);
+	loop_arm(link->loop, &link->retry, link->hurries ? RETRY_FIRST_MS : link->retry_ms);
+	link->retry_ms = link->retry_ms * 2 < RETRY_MAX_MS ? link->retry_ms * 2 : RETRY_MAX_MS;
+}
+
+void redis_link_drop(struct redis_link *link, const char *why)
+{
+	redisAsyncContext *ac = link->connection;
+
+	link_lost(link, why);
+	redisAsyncFree(ac);
+}
+
+void redis_link_close(struct redis_link *link)
+{
+	link->closed = true;
+	loop_disarm(link->loop, &link->retry);
+	if (link->connection)
+		redis_link_drop(link, "");
+}
+
+static void on_disconnect(const redisAsyncContext *ac, int status)
+{
+	struct redis_link *link = ac->data;
+
+	if (link->connection == ac)
+		link_lost(link, status == REDIS_OK ? "disconnected" : ac->errstr);
+}
+
+static void on_connect(const redisAsyncContext *ac, int status)
+{
+	if (status != REDIS_OK)
+		on_disconnect(ac, status);
+}
+
+/* Only PING, which comes last, has an argument. */
+static void on_greeted(redisAsyncContext *ac, void *answer, void *arg)
+{
+	const redisReply *reply = answer;
+	struct redis_link *link = ac->data;
+
+	if (!reply || link->connection != ac)
+		return;
+	if (reply->type == REDIS_REPLY_ERROR)
+		redis_link_drop(link, reply->str);
+	else if (arg)
+		link->work->greeted(link);
+}
+
+/* Sends AUTH, where there is a password, and PING. */
+static bool link_greet(struct redis_link *link, redisAsyncContext *ac)
+{
+	struct redis_access *access = link->access;
+	int status = REDIS_OK;
+
+	pthread_mutex_lock(&access->lock);
+	link->expected = access->password ? 2 : 1;
+	if (access->password && access->user)
+		status = redisAsyncCommand(ac, on_greeted, NULL, "AUTH %s %s", access->user, access->password);
+	else if (access->password)
+		status = redisAsyncCommand(ac, on_greeted, NULL, "AUTH %s", access->password);
+	pthread_mutex_unlock(&access->lock);
+	return status == REDIS_OK && redisAsyncCommand(ac, on_greeted, link, "PING") == REDIS_OK;
+}
+
+#ifdef HAVE_HIREDIS_SSL
+enum { HAS_TLS = true };
+
+/* Begins TLS where it is asked for. Returns NULL, or why that failed. */
+static const char *link_secure(struct redis_link *link, redisAsyncContext *ac)
+{
+	if (!link->access->tls)
+		return NULL;
+	if (!(link->ssl = tls_context_lend(link->access->tls, link->access->settings.host)))
+		return "out of memory";
+	if (redisInitiateSSL(&ac->c, link->ssl) == REDIS_OK)
+		return NULL;
+	const char *why = tls_lent_refusal(link->ssl);
+	tls_lent_free(link->ssl);
+	link->ssl = NULL;
+	return why ? why : ac->c.errstr;
+}
+#else
+enum { HAS_TLS = false };
+
+static const char *link_secure(struct redis_link *link, redisAsyncContext *ac)
+{
+	(void)link, (void)ac;
+	return NULL;
+}
+#endif
+
+/* The look-up of the host's name blocks this thread, which has nothing else to do while the server is away. */
+void redis_link_connect(struct redis_link *link)
+{
+	const struct redis_settings *settings = &link->access->settings;
+	redisAsyncContext *ac =
+	    settings->path ? redisAsyncConnectUnix(settings->path) : redisAsyncConnect(settings->host, settings->port);
+	const char *why = NULL;
+
+	loop_disarm(link->loop, &link->retry);
+	if (!ac || ac->err) {
+		link_lost(link, ac ? ac->errstr : "out of memory");
+		if (ac)
+			redisAsyncFree(ac);
+		return;
+	}
+	link->connection = ac;
+	redis_guard(link, ac);
+	if (link_attach(link, ac) || (why = link_secure(link, ac)) ||
+	    redisAsyncSetConnectCallback(ac, on_connect) != REDIS_OK ||
+	    redisAsyncSetDisconnectCallback(ac, on_disconnect) != REDIS_OK || !link_greet(link, ac)) {
+		redis_link_drop(link, why ? why : ac->c.err ? ac->c.errstr : "cannot connect");
+		return;
+	}
+	redis_link_watch(link, true);
+}
+
+static void on_retry(struct timer *timer)
+{
+	redis_link_connect(container_of(timer, struct redis_link, retry));
+}
+
+static void on_watch(struct timer *timer)
+{
+	redis_link_drop(container_of(timer, struct redis_link, watch), "no answer in time");
+}
+
+void redis_link_open(struct redis_link *link, struct redis_access *access, struct loop *loop,
+    const struct redis_link_work *work)
+{
+	link->access = access;
+	link->loop = loop;
+	link->work = work;
+	link->retry_ms = RETRY_FIRST_MS;
+	link->retry.fire = on_retry;
+	link->watch.fire = on_watch;
+	redis_link_connect(link);
+}
+
+void redis_link_watch(struct redis_link *link, bool due)
+{
+	loop_arm(link->loop, &link->watch, due ? link->access->settings.timeout_ms : 0);
+}
+
+void redis_link_works(struct redis_link *link)
+{
+	link->retry_ms = RETRY_FIRST_MS;
+	if (link->complained)
+		log_info("redis store: connected");
+	link->complained = false;
+}
+
+void redis_link_send(struct redis_link *link, redisCallbackFn *done, void *arg, int argc, const struct slice *args)
+{
+	const char *argv[REDIS_ARGS_MAX];
+	size_t lens[REDIS_ARGS_MAX];
+
+	for (int i = 0; i < argc; i++) {
+		argv[i] = args[i].at;
+		lens[i] = args[i].len;
+	}
+	if (link->connection && redisAsyncCommandArgv(link->connection, done, arg, argc, argv, lens) == REDIS_OK) {
+		link->expected++;
+		return;
+	}
+	if (link->connection && !(link->connection->c.flags & (REDIS_DISCONNECTING | REDIS_FREEING)))
+		redis_link_drop(link, "out of memory");
+	if (done)
+		done(NULL, NULL, arg);
+}
+
+void redis_link_subscribe(struct redis_link *link, redisCallbackFn *heard, void *arg, struct slice channel)
+{
+	struct slice args[] = { REDIS_WORD("SUBSCRIBE"), channel };
+
+	link->subscribed = true;
+	redis_link_send(link, heard, arg, 2, args);
+}
+
+static char *copy_or_null(const char *text)
+{
+	return text ? strdup(text) : NULL;
+}
+
+int redis_access_login(struct redis_access *access, const char *user, const char *password)
+{
+	char *new_user = copy_or_null(user), *new_password = copy_or_null(password);
+
+	if ((user && !new_user) || (password && !new_password)) {
+		free(new_user);
+		free(new_password);
+		return -1;
+	}
+	pthread_mutex_lock(&access->lock);
+	char *old_user = access->user;
+	char *old_password = access->password;
+	access->user = new_user;
+	access->password = new_password;
+	pthread_mutex_unlock(&access->lock);
+	free(old_user);
+	free(old_password);
+	return 0;
+}
+
+const char *redis_access_init(struct redis_access *access, const struct redis_settings *settings, struct tls_why *why)
+{
+	const struct tls_settings tls = { .side = TLS_CLIENT, .verify = true,
+		.ca_file = settings->ca_file ? settings->ca_file : "", .cert = "", .key = "" };
+
+	*access = (struct redis_access){ .settings = *settings, .lock = PTHREAD_MUTEX_INITIALIZER };
+	access->settings.prefix = access->settings.user = access->settings.password = NULL;
+	if (settings->tls && !HAS_TLS)
+		return "this build has no TLS for Redis (hiredis_ssl, hiredis 1.0); write cache-redis-tls = off";
+	if (redis_access_login(access, settings->user, settings->password))
+		return "out of memory";
+	if (!settings->tls)
+		return NULL;
+	assert(settings->host);
+	return (access->tls = tls_context_new(&tls, why)) ? NULL : why->text;
+}
+
+void redis_access_free(struct redis_access *access)
+{
+	tls_context_unref(&access->tls);
+	free(access->user);
+	free(access->password);
+}
