@@ -103,6 +103,11 @@ char *entry_pack(const struct entry *, size_t *len);
 enum { ENTRY_FORMAT = 6 };
 /* NULL: the bytes are damaged or of another format, or memory ran out. */
 struct entry *entry_unpack(const char *bytes, size_t len);
+/* What tells a stored response from an earlier or later one of its key: bytes that stand in its packed form, too, and
+ * where. */
+enum { ENTRY_VERSION_BYTES = 24 };
+size_t entry_version_at(size_t key_len);
+void entry_version(const struct entry *, char version[static ENTRY_VERSION_BYTES]);
 /* The key of a packed entry; only the key's bounds are checked. at NULL: the key is missing. */
 struct slice entry_packed_key(const char *bytes, size_t len);
 

@@ -178,6 +178,20 @@ static void pack_all(struct entry_packer *packer, const struct entry *e)
 	}
 }
 
+size_t entry_version_at(size_t key_len)
+{
+	return sizeof magic + 3 * sizeof(uint32_t) + key_len;
+}
+
+void entry_version(const struct entry *e, char version[static ENTRY_VERSION_BYTES])
+{
+	struct entry_packer p = { .at = version };
+
+	pack_u64(&p, e->generation);
+	pack_u64(&p, e->since);
+	pack_u64(&p, (uint64_t)e->freshness.response_time);
+}
+
 char *entry_pack(const struct entry *e, size_t *len)
 {
 	struct entry_packer p = { 0 };

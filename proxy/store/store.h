@@ -8,6 +8,7 @@
 
 #include "proxy/net/loop.h"
 #include "proxy/store/entry.h"
+#include "proxy/store/store_call.h"
 
 enum store_result { STORE_FOUND, STORE_MISSING, STORE_WAIT };
 enum store_settling { SETTLING_DONE, SETTLING_WAIT };
@@ -74,6 +75,12 @@ struct store_ops {
 	 * counts it; with mark NULL after the last one of several that came together. NULL: no other process can have
 	 * the store. purged NULL: never again, once this returns. */
 	void (*listen)(struct store *, void (*purged)(void *arg, const struct store_mark *), void *arg);
+	/* Runs a script. False: it is refused, and answered() will not be called. NULL: the store runs none. */
+	bool (*call)(struct store *, struct store_call *);
+	/* After this answered() will not be called. The script may run yet, or have run. */
+	void (*uncall)(struct store *, struct store_call *);
+	/* As for listen(). NULL where call is. */
+	void (*hear)(struct store *, const struct store_ears *);
 	void (*stats)(struct store *, struct store_stats *);
 	void (*free)(struct store *);
 };

@@ -56,7 +56,8 @@ int store_redis_login(struct store *store, const char *user, const char *passwor
 static const struct store_ops redis_ops = {
 	.name = "redis", .get = store_thread_get, .cancel = store_thread_cancel, .put = store_thread_put,
 	.remove = store_thread_remove, .purge = store_thread_purge, .settle = store_thread_settle, .stats = redis_stats,
-	.listen = store_thread_listen, .free = redis_free,
+	.listen = store_thread_listen, .call = store_thread_call, .uncall = store_thread_uncall,
+	.hear = store_thread_hear, .free = redis_free,
 };
 
 bool store_redis_refuses(const struct redis_settings *settings, struct store_redis_why *why)

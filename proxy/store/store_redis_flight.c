@@ -100,7 +100,11 @@ void redis_give_up_lookups(struct store_redis *redis)
 
 static void redis_take_off(struct store_redis *redis, struct store_op *op)
 {
-	if (redis->scan && redis_is_purging(redis, op)) {
+	if (redis->scan && op->type == OP_CALL && redis_call_sees(op) && redis_is_purging(redis, op)) {
+		store_thread_done(&redis->thread, op, NULL);
+		return;
+	}
+	if (redis->scan && op->type != OP_CALL && redis_is_purging(redis, op)) {
 		redis_hold(redis, op);
 		return;
 	}

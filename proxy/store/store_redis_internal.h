@@ -30,6 +30,7 @@ struct store_redis {
 	struct redis_link link;
 	bool up;                               /* the greeting was answered, and what others purged is known */
 	bool refuses;                          /* it refused the last entry, which was logged */
+	bool mute;                             /* the same of the last script of store_redis_call.c */
 	bool ending, over;                     /* ending: queued operations are still done; over: no more are */
 	size_t debt;                           /* removals from before the connection was up; due before any lookup */
 	struct store_op *scan;                 /* a purge that looks through all keys; NULL: none */
@@ -70,7 +71,14 @@ void redis_failed(struct store_redis *, struct store_op *);    /* it could not b
 void redis_make_removal(struct store_redis *, struct store_op *);
 
 /* What operations are. */
+/* The entry in three fields of a hash ("=" rest, "!", "!0"), made stale where a soft purge came later. NULL: it is
+ * damaged, or not of op's key. */
+struct entry *redis_read(redisReply *const *fields, const struct store_op *op);
 void redis_do(struct store_redis *, struct store_op *);
+/* Runs a script for others (store_redis_call.c); and whether it reads an entry, so that a purge in progress may cover
+ * what it answers. */
+void redis_call(struct store_redis *, struct store_op *);
+bool redis_call_sees(const struct store_op *);
 /* Begins a purge of more than a URL. */
 void redis_scan(struct store_redis *, struct store_op *);
 
@@ -86,6 +94,8 @@ void redis_send_unlink(struct store_redis *, redisCallbackFn *done, void *arg, s
 enum { REDIS_EXPIRE_S = 7 * 24 * 3600 };        /* what is stored ends by then */
 
 /* Scripts (store_redis_script.c). */
+/* The name of a key that is no URL's. */
+void redis_own_key(struct store_redis *, struct text *key, const char *name, size_t len);
 /* Purges are numbered as the server's stream numbers them; 0: none, or it is none of ours. */
 uint64_t redis_number_read(const char *text);
 struct slice redis_number_write(char *to, size_t cap, uint64_t number);

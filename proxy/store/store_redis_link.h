@@ -65,7 +65,7 @@ void redis_link_connect(struct redis_link *);          /* at once, where it wait
 void redis_link_close(struct redis_link *);            /* for good; lost() is called if there is a connection */
 void redis_link_drop(struct redis_link *, const char *why);    /* there is a connection; another is made */
 /* done gets NULL for a reply where the command could not be sent or the connection was lost. */
-enum { REDIS_ARGS_MAX = 13 };
+enum { REDIS_ARGS_MAX = 24 };
 void redis_link_send(struct redis_link *, redisCallbackFn *done, void *arg, int argc, const struct slice *args);
 /* heard() gets each message of the channel, and first the reply that it is subscribed: an array of "message" or
  * "subscribe", the channel, and the text or a number. After that nothing but this function may be called, again for the

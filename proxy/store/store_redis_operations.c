@@ -27,12 +27,10 @@ static struct soft_mark soft_mark_read(const redisReply *reply)
 	return m;
 }
 
-/* The entry in a reply (HMGET: the entry, "!", "!0"), made stale where a soft purge came later; NULL: it is damaged, or
- * not of this key. */
-static struct entry *redis_read(const redisReply *reply, const struct store_op *op)
+struct entry *redis_read(redisReply *const *fields, const struct store_op *op)
 {
-	struct entry *e = entry_unpack(reply->element[0]->str, reply->element[0]->len);
-	struct soft_mark last = soft_mark_read(reply->element[1]), first = soft_mark_read(reply->element[2]);
+	struct entry *e = entry_unpack(fields[0]->str, fields[0]->len);
+	struct soft_mark last = soft_mark_read(fields[1]), first = soft_mark_read(fields[2]);
 
 	if (e && (e->key_len != op->len || memcmp(e->key, op->key, op->len)))
 		entry_unref(&e);
@@ -140,7 +138,7 @@ static void on_got(redisAsyncContext *ac, void *answer, void *arg)
 	(void)ac;
 	if (reply && reply->type == REDIS_REPLY_ARRAY && reply->elements == 3 &&
 	    reply->element[0]->type == REDIS_REPLY_STRING) {
-		e = redis_read(reply, op);
+		e = redis_read(reply->element, op);
 		if (!e) {
 			redis_count_error(redis);
 			redis_forget(redis, NULL, op);
@@ -230,5 +228,6 @@ void redis_do(struct store_redis *redis, struct store_op *op)
 	case OP_REMOVE: redis_forget(redis, on_removed, op); break;
 	case OP_PURGE: redis_purge(redis, op); break;
 	case OP_SETTLE: redis_settle(redis, op); break;
+	case OP_CALL: redis_call(redis, op); break;
 	}
 }

@@ -135,12 +135,16 @@ static struct slice digits(char *to, uint64_t n)
 	return (struct slice){ to, (size_t)snprintf(to, DIGITS, "%" PRIu64, n) };
 }
 
-/* The name of a key that is no URL's. */
-static void own_key(struct store_redis *redis, struct text *key, const char *name)
+void redis_own_key(struct store_redis *redis, struct text *key, const char *name, size_t len)
 {
 	text_puts(key, redis->prefix);
 	text_puts(key, "!");
-	text_puts(key, name);
+	text_add(key, name, len);
+}
+
+static void own_key(struct store_redis *redis, struct text *key, const char *name)
+{
+	redis_own_key(redis, key, name, strlen(name));
 }
 
 void redis_send_purge(struct store_redis *redis, redisCallbackFn *done, struct store_op *op, struct slice key)

@@ -17,6 +17,7 @@ static struct store_thread *thread_of(struct store *store)
 void store_op_free(struct store_op *op)
 {
 	entry_unref(&op->entry);
+	store_op_call_free(&op->call);
 	free(op->key);
 	free(op);
 }
@@ -40,7 +41,7 @@ struct store_op *store_op_new(struct store_thread *thread, enum store_op_type ty
 
 static size_t op_bytes(const struct store_op *op)
 {
-	return sizeof *op + op->len + (op->entry ? op->entry->bytes : 0);
+	return sizeof *op + op->len + (op->entry ? op->entry->bytes : 0) + (op->call ? op->call->bytes : 0);
 }
 
 bool store_op_removes(const struct store_op *op)
@@ -79,7 +80,7 @@ void store_queue_count_out(struct store_thread *thread, struct store_op *op)
 		LIST_REMOVE(op, by_key);
 }
 
-static void thread_enqueue(struct store_thread *thread, struct store_op *op)
+void store_queue_enqueue(struct store_thread *thread, struct store_op *op)
 {
 	TAILQ_INSERT_TAIL(&thread->queue, op, link);
 	store_queue_count_in(thread, op);
@@ -94,8 +95,7 @@ void store_queue_dequeue(struct store_thread *thread, struct store_op *op)
 	store_queue_count_out(thread, op);
 }
 
-/* While everything is to be removed, no lookup or entry is accepted either. */
-static bool thread_refuses(const struct store_thread *thread)
+bool store_queue_refuses(const struct store_thread *thread)
 {
 	return thread->away || thread->wipe || thread->queued >= QUEUE_MAX || thread->queued_bytes >= QUEUE_MAX_BYTES;
 }
@@ -118,6 +118,8 @@ void store_queue_answer(struct store_thread *thread, struct store_op *op, struct
 		thread->stats.hits += answer != NULL;
 		thread->stats.misses += !answer;
 	}
+	if (op->type == OP_CALL)
+		store_queue_answer_call(op);
 	if (!op->wait) {
 		entry_unref(&answer);
 		return;
@@ -138,7 +140,7 @@ void store_queue_wipe(struct store_thread *thread)
 		if (op->type == OP_SETTLE)
 			continue;
 		store_queue_dequeue(thread, op);
-		if (op->type == OP_GET)
+		if (op->type == OP_GET || op->type == OP_CALL)
 			store_queue_answer(thread, op, NULL, false);
 		store_op_free(op);
 	}
@@ -158,7 +160,7 @@ static void thread_enqueue_removal(struct store_thread *thread, struct store_op 
 		if (op)
 			store_op_free(op);
 	} else {
-		thread_enqueue(thread, op);
+		store_queue_enqueue(thread, op);
 	}
 }
 
@@ -184,7 +186,7 @@ static void thread_enqueue_wait(struct store_thread *thread, struct store_op *op
 	wait->pending = op;
 	wait->entry = NULL;
 	wait->task.run = store_thread_on_answer;
-	thread_enqueue(thread, op);
+	store_queue_enqueue(thread, op);
 }
 
 enum store_result store_thread_get(struct store *store, const char *key, size_t len, struct entry **entry,
@@ -195,7 +197,7 @@ enum store_result store_thread_get(struct store *store, const char *key, size_t 
 
 	(void)entry;
 	pthread_mutex_lock(&thread->lock);
-	bool refused = !op || thread_refuses(thread);
+	bool refused = !op || store_queue_refuses(thread);
 	if (refused) {
 		thread->stats.misses++;
 		thread->stats.errors++;
@@ -254,13 +256,13 @@ void store_thread_put(struct store *store, struct entry *e)
 	if (op)
 		op->entry = entry_ref(e);
 	pthread_mutex_lock(&thread->lock);
-	if (!op || thread_refuses(thread)) {
+	if (!op || store_queue_refuses(thread)) {
 		thread->stats.errors++;
 		if (op)
 			store_op_make_removal(op);
 		thread_enqueue_removal(thread, op);
 	} else {
-		thread_enqueue(thread, op);
+		store_queue_enqueue(thread, op);
 	}
 	pthread_mutex_unlock(&thread->lock);
 }

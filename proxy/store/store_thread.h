@@ -11,7 +11,7 @@
 
 #include "proxy/store/store.h"
 
-enum store_op_type { OP_GET, OP_PUT, OP_REMOVE, OP_PURGE, OP_SETTLE };
+enum store_op_type { OP_GET, OP_PUT, OP_REMOVE, OP_PURGE, OP_SETTLE, OP_CALL };
 
 struct store_thread;
 struct store_op {
@@ -20,9 +20,10 @@ struct store_op {
 	struct store_thread *thread;
 	enum store_op_type type;
 	struct store_wait *wait;       /* GET, SETTLE; guarded by the lock; NULL: cancelled */
-	char *key;                     /* PURGE: the URL */
+	char *key;                     /* PURGE: the URL; CALL: the name, and behind it the arguments' bytes */
 	size_t len;
 	struct entry *entry;           /* PUT */
+	struct store_op_call *call;    /* CALL */
 	enum store_purge what;
 	bool soft;
 	int64_t now;
@@ -33,6 +34,15 @@ struct store_op {
 	bool late;                     /* PUT: others may have purged it since its fetch began: the file judges it */
 };
 TAILQ_HEAD(store_op_list, store_op);
+
+/* What an operation has more, if it is a call. */
+struct store_op_call {
+	struct store_call *by;         /* guarded by the lock; NULL: cancelled, or nobody waits */
+	enum store_script script;
+	size_t n, bytes;               /* of the arguments */
+	struct slice args[CALL_ARGS_MAX];
+	struct store_reply *reply;     /* to go to the caller once the operation is done; NULL: none */
+};
 enum { STORE_OWED_BUCKETS = 1024 };
 
 struct store_work {
@@ -63,6 +73,7 @@ struct store_thread {
 	pthread_mutex_t listening;     /* guards the next two, and is held during the call */
 	void (*purged)(void *arg, const struct store_mark *);          /* NULL: nobody listens */
 	void *purged_arg;
+	struct store_ears ears;        /* guarded likewise; all NULL: nobody hears */
 };
 
 /* -1: no thread, no loop */
@@ -87,6 +98,9 @@ bool store_thread_is_idle(struct store_thread *);                              /
 void store_thread_set_away(struct store_thread *, bool away);
 /* Tells who listens of a purge by another process. */
 void store_thread_purged(struct store_thread *, const struct store_mark *);    /* as store_ops.listen says */
+/* Tells who hears. */
+void store_thread_news(struct store_thread *, struct slice topic, struct slice text, uint64_t age_ms);
+void store_thread_message(struct store_thread *, struct slice text);
 /* Whether somebody still waits for the operation; not so once its wait was cancelled. */
 bool store_thread_awaits(struct store_thread *, const struct store_op *);
 /* adds to the counters; entries and bytes are set instead */
@@ -102,5 +116,8 @@ int64_t store_thread_purge(struct store *, enum store_purge, const char *url, si
 enum store_settling store_thread_settle(struct store *, struct store_wait *);
 void store_thread_stats(struct store *, struct store_stats *);
 void store_thread_listen(struct store *, void (*purged)(void *arg, const struct store_mark *), void *arg);
+bool store_thread_call(struct store *, struct store_call *);
+void store_thread_uncall(struct store *, struct store_call *);
+void store_thread_hear(struct store *, const struct store_ears *);
 
 #endif

@@ -64,7 +64,7 @@ struct store_op *store_thread_take(struct store_thread *thread)
 
 void store_thread_done(struct store_thread *thread, struct store_op *op, struct entry *answer)
 {
-	if (op->type == OP_GET || op->type == OP_SETTLE) {
+	if (op->type == OP_GET || op->type == OP_SETTLE || op->type == OP_CALL) {
 		pthread_mutex_lock(&thread->lock);
 		store_queue_answer(thread, op, answer, false);
 		pthread_mutex_unlock(&thread->lock);

@@ -1,0 +1,168 @@
+/* Owns the scripts that the Redis server runs for others than the store (store_call.h), what they are given and what
+ * becomes of their replies. Must not know: what the fleet makes of them.
+ *
+ * Each has KEYS: PREFIX "!" name; the hash of the URL that the name begins with; who is alive ("!seen"). ARGV 1 to 3:
+ * this process; its channel; the rest of the name behind the URL. Its own arguments begin with ARGV 4. Its reply is an
+ * array of texts and numbers, in which one without an end is not looked for.
+ * Invariant: a script touches these keys and no others, so that one server has all of them. */
+#include "proxy/store/store_redis_internal.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { VALUES_MAX = 4096, DIGITS = 24, SIGHT = 3, WORDS_BEFORE = 9 };
+_Static_assert(WORDS_BEFORE + CALL_ARGS_MAX <= REDIS_ARGS_MAX, "a call fits in a command");
+
+/* Who may ask the origin for a response. The lease is a hash, which ends by itself: by, the process that has it and its
+ * token, or "private": nobody has it, since the responses are each client's own; and the channels of those who wait,
+ * each with what it wants to be told.
+ * ARGV: the token; how long the lease lasts in ms; what to tell this process; where in a packed entry its version
+ * begins, and the version that is known here ("": none, "*": whatever is stored is no answer).
+ * Answers: "stored" with the entry, if another version is stored; "private"; "wait", who has the lease and for how many
+ * ms to wait at most; "mine". A lease whose owner is not alive is the next one's. */
+static const char lease_script[] = "-- utfeed lease\n"
+	"local packed = ARGV[8] ~= '*' and redis.call('HGET', KEYS[2], '=' .. ARGV[3])\n"
+	"if packed and string.sub(packed, ARGV[7] + 1, ARGV[7] + 24) ~= ARGV[8] then\n"
+	" return { 'stored', packed, redis.call('HGET', KEYS[2], '!'), redis.call('HGET', KEYS[2], '!0') }\n"
+	"end\n"
+	"local by = redis.call('HGET', KEYS[1], 'by')\n"
+	"if by == 'private' then return { 'private' } end\n"
+	"if by then\n"
+	" local seen = redis.call('HGET', KEYS[3], string.match(by, '^%d+'))\n"
+	" local time = redis.call('TIME')\n"
+	" local lives = tonumber(seen and string.match(seen, ' (%d+)$') or 0) -"
+	" (time[1] * 1000 + math.floor(time[2] / 1000))\n"
+	" if lives > 0 then\n"
+	"  redis.call('HSET', KEYS[1], ARGV[2], ARGV[6])\n"
+	"  return { 'wait', by, math.min(lives, redis.call('PTTL', KEYS[1])) + 1 }\n"
+	" end\n"
+	"end\n"
+	"redis.call('HSET', KEYS[1], 'by', ARGV[1] .. ' ' .. ARGV[4])\n"
+	"redis.call('PEXPIRE', KEYS[1], ARGV[5])\n"
+	"return { 'mine' }\n";
+
+/* Ends a lease, and tells who waits. ARGV: the token; what came of it ("private", "stored", or "" for nothing); how
+ * long private holds, in ms. Who asked for so long that another has the lease by now may still have stored
+ * something. */
+static const char release_script[] = "-- utfeed release\n"
+	"local all, mine = redis.call('HGETALL', KEYS[1]), false\n"
+	"for i = 1, #all, 2 do\n"
+	" mine = mine or all[i] == 'by' and all[i + 1] == ARGV[1] .. ' ' .. ARGV[4]\n"
+	"end\n"
+	"if not mine and ARGV[5] ~= 'stored' then return {} end\n"
+	"if mine then redis.call('DEL', KEYS[1]) end\n"
+	"if mine and ARGV[5] == 'private' then\n"
+	" redis.call('HSET', KEYS[1], 'by', 'private')\n"
+	" redis.call('PEXPIRE', KEYS[1], ARGV[6])\n"
+	"end\n"
+	"for i = 1, #all, 2 do\n"
+	" if all[i] ~= 'by' then redis.call('PUBLISH', all[i], all[i + 1]) end\n"
+	"end\n"
+	"return {}\n";
+
+/* Tells all processes, at the next look of each or sooner. ARGV: the topic; the text; how many seconds the news are
+ * kept after the last. */
+static const char tell_script[] = "-- utfeed tell\n"
+	"redis.call('XADD', KEYS[1], 'MAXLEN', '~', 4096, '*', 'p', ARGV[1], 't', ARGV[4], 'x', ARGV[5])\n"
+	"redis.call('EXPIRE', KEYS[1], ARGV[6])\n"
+	"redis.call('PUBLISH', string.match(ARGV[2], '^(.*:)%d+$') .. 'all', '')\n"
+	"return {}\n";
+
+/* entry: where the reply has SIGHT fields behind its word, they are an entry (redis_read()). */
+static const struct { struct slice text; bool entry; } redis_scripts[STORE_SCRIPTS] = {
+	[SCRIPT_LEASE] = { REDIS_WORD(lease_script), true },
+	[SCRIPT_RELEASE] = { REDIS_WORD(release_script), false },
+	[SCRIPT_TELL] = { REDIS_WORD(tell_script), false },
+};
+
+bool redis_call_sees(const struct store_op *op)
+{
+	return redis_scripts[op->call->script].entry;
+}
+
+/* Nil is a text without bytes. */
+static struct store_value call_value(const redisReply *r, char **to)
+{
+	if (r->type == REDIS_REPLY_INTEGER)
+		return (struct store_value){ .number = r->integer };
+	struct slice text = { *to, r->str ? r->len : 0 };
+
+	if (text.len)
+		memcpy(*to, r->str, text.len);
+	*to += text.len;
+	return (struct store_value){ .text = text };
+}
+
+/* NULL: it is none, or out of memory. The fields of an entry become one, and are no values. */
+static struct store_reply *call_reply(const redisReply *r, const struct store_op *op)
+{
+	size_t n = r->elements, bytes = 1;
+	bool entry = redis_call_sees(op) && r->type == REDIS_REPLY_ARRAY && n == 1 + SIGHT;
+
+	if (r->type != REDIS_REPLY_ARRAY || n > VALUES_MAX)
+		return NULL;
+	for (size_t i = 0; i < n; i++) {
+		if (r->element[i]->type == REDIS_REPLY_ARRAY)
+			return NULL;
+		bytes += i && entry ? 0 : r->element[i]->len;
+	}
+	n = entry ? 1 : n;
+	struct store_reply *reply = malloc(sizeof *reply + n * sizeof reply->values[0] + bytes);
+	if (!reply)
+		return NULL;
+	char *to = (char *)&reply->values[n];
+	reply->n = n;
+	for (size_t i = 0; i < n; i++)
+		reply->values[i] = call_value(r->element[i], &to);
+	reply->entry = entry && r->element[1]->type == REDIS_REPLY_STRING ? redis_read(r->element + 1, op) : NULL;
+	return reply;
+}
+
+static void on_called(redisAsyncContext *ac, void *answer, void *arg)
+{
+	struct store_op *op = arg;
+	struct store_redis *redis = redis_of(op->thread);
+	const redisReply *reply = answer;
+
+	(void)ac;
+	if (reply && reply->type == REDIS_REPLY_ERROR) {
+		if (!redis->mute)
+			redis_warn("the other instances are not heard", reply->str);
+		redis->mute = true;
+	} else if (reply) {
+		redis->mute = false;
+		op->call->reply = call_reply(reply, op);
+	}
+	redis_landed(redis, op, reply, NULL);
+}
+
+void redis_call(struct store_redis *redis, struct store_op *op)
+{
+	const struct store_op_call *call = op->call;
+	struct text own = { 0 }, channel = { 0 }, seen = { 0 };
+	struct redis_name name;
+	char process[DIGITS];
+	bool made = redis_name_make(&name, redis, op->key, op->len);
+	struct slice id = { process, (size_t)snprintf(process, sizeof process, "%" PRIu64, redis->process) };
+
+	redis_own_key(redis, &own, op->key, op->len);
+	redis_own_key(redis, &seen, "seen", 4);
+	redis_own_key(redis, &channel, "to:", 3);
+	text_add(&channel, id.at, id.len);
+	if (!made || own.failed || seen.failed || channel.failed) {
+		redis_failed(redis, op);
+	} else {
+		struct slice args[WORDS_BEFORE + CALL_ARGS_MAX] = { REDIS_WORD("EVAL"),
+			redis_scripts[call->script].text, REDIS_WORD("3"), REDIS_TEXT(own), REDIS_TEXT(name.key),
+			REDIS_TEXT(seen), id, REDIS_TEXT(channel), { name.field.bytes + 1, name.field.len - 1 } };
+
+		memcpy(args + WORDS_BEFORE, call->args, call->n * sizeof call->args[0]);
+		redis_link_send(&redis->link, on_called, op, WORDS_BEFORE + (int)call->n, args);
+	}
+	redis_name_free(&name);
+	text_free(&own);
+	text_free(&seen);
+	text_free(&channel);
+}

@@ -1,0 +1,163 @@
+/* Owns the cases of calls: scripts that a Redis server runs for two processes, which are two stores here.
+ * Must not know: the fleet. */
+#include "tests/unit/entries.h"
+#include "tests/unit/redis_server.h"
+#include "tests/unit/unit.h"
+
+#include <signal.h>
+
+#define KEY "http://a/\nk"
+#define TEXT(literal) { (literal), sizeof (literal) - 1 }
+
+/* What was answered. */
+struct called { struct store_call call; char words[64]; struct entry *entry; bool answered; };
+
+static void on_called(struct store_call *call)
+{
+	struct called *called = (struct called *)(void *)call;
+	const struct store_reply *reply = call->reply;
+	char *to = called->words;
+
+	snprintf(to, sizeof called->words, "none");
+	for (size_t i = 0; reply && i < reply->n && i < 1; i++)
+		snprintf(to, sizeof called->words, "%.*s", (int)reply->values[i].text.len, reply->values[i].text.at);
+	if (reply && reply->entry) {
+		called->entry = reply->entry;
+		call->reply->entry = NULL;
+	}
+	called->answered = true;
+	loop_stop(call->loop);
+}
+
+static void run(struct store *s, struct called *called)
+{
+	called->call.loop = stores_loop();
+	called->call.answered = on_called;
+	if (!s->ops->call(s, &called->call))
+		snprintf(called->words, sizeof called->words, "refused");
+	else if (loop_run(stores_loop()))
+		abort();
+}
+
+/* Asks for the lease; known: the version of what is stored, NULL: nothing is. */
+static struct called ask(struct store *s, const char *token, const struct entry *known)
+{
+	char version[ENTRY_VERSION_BYTES], at[16];
+	struct called called = { .call = { .script = SCRIPT_LEASE, .name = TEXT(KEY), .n = 5,
+		.args = { { token, strlen(token) }, TEXT("10000"), TEXT("me"), { at, 0 }, { version, 0 } } } };
+
+	called.call.args[3].len = (size_t)snprintf(at, sizeof at, "%zu", entry_version_at(sizeof KEY - 1));
+	if (known) {
+		entry_version(known, version);
+		called.call.args[4].len = sizeof version;
+	}
+	run(s, &called);
+	return called;
+}
+
+static bool asked(struct store *s, const char *token, const char *word)
+{
+	struct called called = ask(s, token, NULL);
+
+	entry_unref(&called.entry);
+	return !strcmp(called.words, word);
+}
+
+static void release(struct store *s, const char *token, const char *came)
+{
+	struct called called = { .call = { .script = SCRIPT_RELEASE, .name = TEXT(KEY), .n = 3,
+		.args = { { token, strlen(token) }, { came, strlen(came) }, TEXT("60000") } } };
+
+	run(s, &called);
+}
+
+static void leases(void)
+{
+	struct store *s, *other;
+
+	if (redis_server_missing("redis-server", false))
+		UNIT_SKIP("no redis-server");
+	s = redis_server_store();
+	other = redis_server_open("se cret", "u*t:");
+	CU_ASSERT(redis_server_wakes(other));
+	UNIT_ROW(asked(s, "1", "mine"), "the first has it");
+	UNIT_ROW(asked(other, "1", "wait"), "another process with the same token waits");
+	UNIT_ROW(asked(s, "2", "wait"), "so does its own process");
+	release(other, "1", "");
+	UNIT_ROW(asked(other, "1", "wait"), "nobody else releases it");
+	release(s, "1", "");
+	UNIT_ROW(asked(other, "1", "mine"), "the next has it");
+	release(other, "1", "private");
+	UNIT_ROW(asked(s, "1", "private") && asked(other, "1", "private"), "nobody has it of what is each client's own");
+	s->ops->purge(s, PURGE_ALL, "", 0, false, 2000);
+	CU_ASSERT(stores_settle(s));
+	UNIT_ROW(asked(s, "1", "private"), "a purge of everything leaves leases alone");
+	other->ops->free(other);
+	s->ops->free(s);
+	redis_server_stop();
+}
+
+/* What is stored and not known to who asks is the answer, and no lease. */
+static void stored_answers(void)
+{
+	struct called called;
+	struct store *s;
+
+	if (redis_server_missing("redis-server", false))
+		UNIT_SKIP("no redis-server");
+	s = redis_server_store();
+	stores_put(s, KEY, 1, 1000);
+	called = ask(s, "1", NULL);
+	CU_ASSERT(!strcmp(called.words, "stored") && called.entry && entries_body_is(called.entry, 1, 1000));
+	struct called again = ask(s, "1", called.entry);
+	UNIT_ROW(!strcmp(again.words, "mine") && !again.entry, "what is known is no answer");
+	entry_unref(&called.entry);
+	s->ops->free(s);
+	redis_server_stop();
+}
+
+/* An owner that lives no more has no lease. */
+static void owner_dies(void)
+{
+	struct store *s, *other;
+
+	if (redis_server_missing("redis-server", false))
+		UNIT_SKIP("no redis-server");
+	s = redis_server_store();
+	other = redis_server_open("se cret", "u*t:");
+	CU_ASSERT(redis_server_wakes(other));
+	CU_ASSERT(asked(other, "1", "mine") && asked(s, "1", "wait"));
+	other->ops->free(other);                      /* it parts */
+	CU_ASSERT(asked(s, "1", "mine"));
+	s->ops->free(s);
+	redis_server_stop();
+}
+
+/* Nobody waits for a server that is away. */
+static void refused_while_away(void)
+{
+	struct called called = { .call = { .script = SCRIPT_RELEASE, .name = TEXT(KEY) } };
+	struct store *s;
+
+	if (redis_server_missing("redis-server", false))
+		UNIT_SKIP("no redis-server");
+	redis_server.timeout_ms = 500;
+	s = redis_server_store();
+	kill(redis_server.pid, SIGSTOP);
+	UNIT_ROW(asked(s, "1", "none"), "it is silent: answered with none");
+	UNIT_ROW(asked(s, "1", "refused"), "it is away: refused at once");
+	kill(redis_server.pid, SIGCONT);
+	CU_ASSERT(redis_server_wakes(s));
+	kill(redis_server.pid, SIGSTOP);
+	called.call.loop = stores_loop();
+	called.call.answered = on_called;
+	CU_ASSERT(s->ops->call(s, &called.call));
+	s->ops->uncall(s, &called.call);
+	UNIT_ROW(asked(s, "1", "none") && !called.answered, "a call that was taken back is not answered");
+	s->ops->free(s);
+	redis_server_stop();
+	redis_server.timeout_ms = 60000;
+}
+
+UNIT_SUITE(store_call, { "leases", leases }, { "stored-answers", stored_answers }, { "owner-dies", owner_dies },
+	{ "refused-while-away", refused_while_away })
