@@ -1,4 +1,4 @@
-"""The utfeed under test, or two that share a store, with that store, their clock and their two origins, all turned by one loop.
+"""The utfeed under test, or those that share a store, with that store, their clock and their two origins, all turned by one loop.
 
 Must not know: histories, judgements. Invariant: whatever waits for utfeed turns the loop meanwhile, for utfeed waits for the origins there.
 """
@@ -20,7 +20,7 @@ from proxy import SANITIZER, Utfeed
 from stores import Redis
 
 from .loop import Listener, Loop, SlowRelay
-from .records import Moment
+from .records import LATE_MS, Moment
 from .wire import Client, Inside, Upstream
 from .ways import SLOTS, options, steady_options
 
@@ -29,10 +29,16 @@ with contextlib.suppress(ModuleNotFoundError):      # no python3-hpack: no HTTP/
     from .streams import WINDOWS, Session, Stream
 
 STORES = ("memory", "lmdb", "redis")
-TWO = "-two"                    # behind the name of a store: two processes share it
-SHARED = ("lmdb" + TWO, "redis" + TWO)
+MANY = {"two": 2, "four": 4}    # behind the name of a store: so many processes share it
+SHARED = ("lmdb-two", "redis-two", "redis-four")
 SESSIONS = 3                    # of HTTP/2 with each utfeed, before those that are there are asked
 NO_CHECK_TIME = 0x200000        # X509_V_FLAG_NO_CHECK_TIME: the clients know no other clock than this machine's
+
+
+def processes(store):
+    """(the store itself, how many processes have it)."""
+    name, _, many = store.partition("-")
+    return name, MANY.get(many, 1)
 
 
 def threads(process):
@@ -53,14 +59,16 @@ class Bench:
         # certificates are of today
         self.clock = Clock(build("clock", self.folder), os.path.join(self.folder, "now"), **({"now": int(time.time())} if secure else {}))
         self.asked, self.idle, self.redis, self.relay = asked, [], None, None
-        self.two, self.proxies, self.formers, self.times, self.heir, self.heirs_place = store.endswith(TWO), [], [], [0, 0], None, 0
+        second, self.count = processes(store)
+        self.proxies, self.formers, self.times, self.heir, self.heirs_place = [], [], [0] * self.count, None, 0
+        self.troubles = []
         self.secure, self.http2, self.leaves, self.trusting = secure, http2, [None], None
         self.steady, self.passed, self.open, self.sessions = steady, 0, {}, []
         self.origins = {}
         for slot in range(SLOTS) if steady else (None,):
             for n in (0, 1):
                 self.listen(n, slot)
-        self.options = [*(steady_options(self.base) if steady else options(self.base(0))), "--workers", str(workers), *self.second(store.removesuffix(TWO)), *more,
+        self.options = [*(steady_options(self.base) if steady else options(self.base(0))), "--workers", str(workers), *self.second(second), *more,
                         *(self.opens() if secure else ()), *(("--h2c", "on") if http2 else ())]
         self.start()
 
@@ -124,6 +132,17 @@ class Bench:
     def moment(self):
         return Moment(next(self.order), self.clock.now, (time.monotonic() + self.passed) * 1000, self.loop.late * 1000)
 
+    def trouble(self, seconds=0):
+        """So long, and a little longer, the second store or a process is not what it was."""
+        now = self.moment().ms
+        self.troubles.append((now, now + seconds * 1000 + LATE_MS))
+
+    def away(self, seconds):
+        """So long there is no second store."""
+        if self.relay:
+            self.trouble(seconds)
+            self.relay.go_away(seconds)
+
     def passes(self, seconds):
         """All clocks go on. Nothing may be under way."""
         self.leave_idle()
@@ -149,11 +168,11 @@ class Bench:
     # utfeed's life
 
     def launch(self, n):
-        takes = ["--takeover-socket", os.path.join(self.folder, f"takeover{n}"), "--drain-timeout", "60s"] if self.two else []
+        takes = ["--takeover-socket", os.path.join(self.folder, f"takeover{n}"), "--drain-timeout", "60s"] if self.count > 1 else []
         return Background(lambda: Utfeed(*self.options, *takes, env=self.clock.env))
 
     def start(self):
-        self.proxies = [self.turn_while(self.launch(n)) for n in range(1 + self.two)]
+        self.proxies = [self.turn_while(self.launch(n)) for n in range(self.count)]
 
     def running(self):
         return self.proxies + self.formers
@@ -164,6 +183,7 @@ class Bench:
         return background.join()
 
     def restart(self, kill=False):
+        self.trouble()
         if self.heir:
             self.turn_while(self.heir)
             self.inherit()
@@ -177,6 +197,7 @@ class Bench:
                 self.turn_while(Background(proxy.stop))
         self.formers = [] if kill else self.formers
         self.start()
+        self.trouble()
 
     def reload(self):
         for proxy in self.proxies:
@@ -184,9 +205,10 @@ class Bench:
 
     def take_over(self, n, then):
         """Another process takes the place of the nth, which goes on meanwhile and ends. One at a time: else nothing is done."""
-        if not self.two or self.heir:
+        if self.count == 1 or self.heir:
             then()
             return
+        self.trouble()
         self.heir, self.heirs_place = self.launch(n), n
         self.forget(n)
         self.loop.later(0.01, self.look, then)
@@ -201,6 +223,7 @@ class Bench:
 
     def inherit(self):
         n = self.heirs_place
+        self.trouble()
         self.formers.append(self.proxies[n])
         self.proxies[n], self.heir = self.heir.join(), None
         self.forget(n)
@@ -244,13 +267,13 @@ class Bench:
     def client(self, pick, inside=None, http2=False):
         """A connection that is idle, or a new one; pick(n): which. inside: HOST:PORT of the CONNECT that it is to be inside of. http2: a stream."""
         if http2:
-            return Stream(self.session(pick, pick(2) if self.two else 0))
+            return Stream(self.session(pick, pick(self.count)))
         idle = [client for client in self.idle if client.inside == inside]
         if len(idle) > 8:
             client = idle[pick(len(idle))]
             self.idle.remove(client)
             return client
-        n = pick(2) if self.two else 0
+        n = pick(self.count)
         port = self.proxies[n].port
         client = Inside(self.loop, port, self.lost, inside, self.trusting) if inside else Client(self.loop, port, self.lost)
         client.inside, client.of = inside, (n, self.times[n])

@@ -7,7 +7,7 @@ milliseconds after it, and the next step begins when all of them have ended. An 
     {"do": "purge", "way", "to", "how": word of X-Purge}     {"do": "edit", "to"}: the next spec of that resource
     {"do": "tick", "s"}: utfeed's clock goes on               {"do": "reload"}  {"do": "restart", "kill"}  {"do": "flood"}: other URLs fill the cache
     {"do": "slow", "ms"}: the second store answers later from now on        {"do": "away", "ms"}: so long there is no second store
-    {"do": "takeover"}: of two utfeeds that share a store, another process takes the place of one
+    {"do": "takeover"}: of utfeeds that share a store, another process takes the place of one
 """
 import itertools
 import random
@@ -119,6 +119,15 @@ class Maker:
         self.resource(*(self.spec(SHARED + CHECKED + (self.one(*CLOSED), None), vary=0.6, delay=self.one(8, 15, 30), on304=self.one(*ON_304), careless=self.maybe(
             0.2)) for _ in range(3)))
 
+    def fleet(self):
+        """What all may have, for a while: who asks again for it, though another process did, is seen (ratio.py)."""
+        self.ways, self.names, self.width, self.edit, self.tick = [self.one("plain", "forward", "calm", "fields")], [], 6, 0.05, 0.06
+        self.wish = self.unsafe = self.purge = self.range = self.condition = self.abort = 0
+        for _ in range(self.one(1, 2, 3)):
+            said = self.one("max-age=60", "max-age=5", "public, max-age=600", "s-maxage=60", "max-age=20")
+            self.resource(*({"cc": said, "etag": self.one("strong", "weak", None), "lm": self.one(None, 50), "kind": self.one("feed", "feed", "text"),
+                             "frame": self.one("length", "chunked", "close"), "delay": self.one(0, 3, 8, 15, 40), "slow": self.one(0, 0, 10)} for _ in range(2)))
+
     def parts(self):
         self.ways, self.range, self.edit = ["raw", self.one("plain", "raw", "fields")], 0.6, 0.1
         for _ in range(2):
@@ -182,9 +191,12 @@ class Maker:
             op["at"] = self.one(0, 0, 2, 5, 10, 20, 30)
         return ops
 
-    def history(self):
-        self.random.choice([self.variants, self.validated, self.redirected, self.purged, self.paused, self.parts, self.crowded, self.crowded,
-                            self.mixed, self.mixed])()
+    def theme(self):
+        return self.random.choice([self.variants, self.validated, self.redirected, self.purged, self.paused, self.parts, self.crowded, self.crowded,
+                                   self.mixed, self.mixed])
+
+    def history(self, theme=None):
+        (theme or self.theme())()
         steps = [self.step() for _ in range(self.random.randint(6, 18))]
         if self.maybe(0.01):
             steps.insert(self.random.randrange(len(steps)), [{"do": "restart", "kill": self.maybe(0.5)}])
@@ -195,16 +207,27 @@ def history(seed):
     return Maker(seed).history()
 
 
-def of_two(made, seed, way="plain", takeovers=True):
-    """The same history, with more purges, and takeovers in the middle."""
+def fleet(seed):
+    made = Maker(seed)
+    return made.history(made.fleet)
+
+
+def of_many(made, seed, way="plain", takeovers=True, wide=1):
+    """The same history, with more purges, and takeovers in the middle. wide: how much seldomer than else all cells' responses are purged."""
     chance = random.Random(seed)
     for step in made["steps"]:
         if chance.random() < 0.2 and step[0]["do"] not in ALONE:
-            how = chance.choice(("url", "url", "url", "prefix", "prefix", "url, soft") * 3 + ("host", "all"))
+            how = chance.choice(("url", "url", "url", "prefix", "prefix", "url, soft") * (3 * wide) + ("host", "all"))
             step.append({"do": "purge", "way": way, "to": chance.randrange(len(made["resources"])), "how": how, "at": chance.choice((0, 2, 5, 10, 20, 30))})
         if takeovers and chance.random() < 0.004 and step[0]["do"] not in ALONE:
             step.append({"do": "takeover", "at": chance.choice((0, 5, 20))})
     return made
+
+
+def undisturbed(made):
+    """The same history, in which neither a process ends nor its store."""
+    steps = [[op for op in step if op["do"] not in ("restart", "takeover", "away", "slow")] for step in made["steps"]]
+    return {**made, "steps": [step for step in steps if step]}
 
 
 def over_http2(made, seed):

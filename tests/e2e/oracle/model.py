@@ -401,7 +401,7 @@ def purged_meanwhile(x, ended, url, world):
 
 def older(q, a, e, world):
     """Section 4: of two responses stored the most recent one. Once a client got a newer one from the store, nobody alike gets the older.
-    Where the two vary by different fields, the newer may have lost its place to a third since. Of two utfeeds each has a memory of its own."""
+    Where the two vary by different fields, the newer may have lost its place to a third since. Of several utfeeds each has a memory of its own."""
     for before, x in world.answers[q.url] if a.status == 200 and q.method == "GET" and not world.shared else ():
         ended = before.ended
         if ended.seq < q.sent.seq and q.same_lines(before) and e.delivered and x.asked.seq > e.delivered.seq and \

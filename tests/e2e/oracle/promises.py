@@ -71,7 +71,7 @@ def had(x, moment):
 
 def ended(x, q, world):
     """PURGEs have ended what x began (issue 32 part 2), of its URL and of the one that q asks for: behind a redirect both are paused. What came
-    while a PURGE did may begin one behind it. Of two utfeeds each has pauses of its own."""
+    while a PURGE did may begin one behind it. Of several utfeeds each learns of a pause a little later."""
     return not world.shared and all(any(
         r.ended and r.settles and r.covers(url) and had(x, r.sent) and r.ended.seq < q.sent.seq for r in world.removals) for url in (x.url, q.url))
 

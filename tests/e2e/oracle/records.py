@@ -112,7 +112,7 @@ class Removal:
         self.covers, self.soft, self.sent, self.settles, self.ended, self.over, self.pending = covers, soft, sent, settles, None, None, False
 
     def counts(self, q, world):
-        """Whether q comes late enough for it: where two utfeeds share a store, the other one learns of an unsafe request a little later, or
+        """Whether q comes late enough for it: where utfeeds share a store, the others learn of an unsafe request a little later, or
         much later if the store cannot be reached, which a PURGE of then tells."""
         if self.settles or not world.shared:
             return True
@@ -136,7 +136,7 @@ def host_of(url):
 
 class World:
     """Everything of one run. purges: the removals of all who ask this utfeed, in the order of their coming. at(url): the
-    exchanges of a URL, in the order of asking. shared: two utfeeds have one store. unsure: what was stored until then may be gone; begun: since then this utfeed runs; reloaded: with
+    exchanges of a URL, in the order of asking. shared: several utfeeds have one store. unsure: what was stored until then may be gone; begun: since then this utfeed runs; reloaded: with
     this configuration; settled: what was whole by then is stored. requests: in the order of their coming;
     failures: (URL, when) of answers that tell that none came."""
 

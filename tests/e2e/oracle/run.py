@@ -79,7 +79,7 @@ class Cell:
 
     def __init__(self, run, number, history, seed, over):
         self.run, self.number, self.history, self.seed, self.over = run, number, history, seed, over
-        self.world, self.random = World(run.bench.two, run.purges), random.Random(number)
+        self.world, self.random = World(run.bench.count > 1, run.purges), random.Random(number)
         self.step, self.left, self.steps, self.wrong, self.trace, self.tags = -1, 0, iter(history["steps"]), None, [], {}
         self.happened, self.finished, self.since, self.began = [], False, [run.bench.moment()] * (4 if run.bench.http2 else 2), 0.0
         self.slot = run.slots.pop() if run.steady else None
@@ -175,8 +175,7 @@ class Cell:
         self.ended()
 
     def do_away(self, op):
-        if self.run.bench.relay:
-            self.run.bench.relay.go_away(op["ms"] / 1000)
+        self.run.bench.away(op["ms"] / 1000)
         self.run.tell(op, self)
         self.ended()
 
@@ -203,8 +202,8 @@ class Cell:
 
     def do_takeover(self, op):
         self.run.tell(op, self)
-        self.run.stats["takeover"] += self.run.bench.two
-        self.run.bench.take_over(self.run.random.randrange(2), self.ended)
+        self.run.stats["takeover"] += self.run.bench.count > 1
+        self.run.bench.take_over(self.run.random.randrange(self.run.bench.count), self.ended)
 
     def do_flood(self, op):
         self.run.tell(op, self)
