@@ -37,6 +37,12 @@ static void redis_stats(struct store *store, struct store_stats *stats)
 	stats->shared = true;
 }
 
+static void redis_free_names(struct store_redis *redis)
+{
+	free(redis->prefix);
+	free(redis->own);
+}
+
 static void redis_free(struct store *store)
 {
 	struct store_redis *redis = (struct store_redis *)(void *)store;
@@ -44,7 +50,7 @@ static void redis_free(struct store *store)
 	store_thread_stop(&redis->thread);
 	redis_access_free(&redis->access);
 	redis_marks_free(&redis->marks);
-	free(redis->prefix);
+	redis_free_names(redis);
 	free(redis);
 }
 
@@ -75,13 +81,15 @@ bool store_redis_refuses(const struct redis_settings *settings, struct store_red
 /* False: out of memory. */
 static bool redis_name_keys(struct store_redis *redis, const char *prefix)
 {
-	struct text text = { 0 };
+	struct text own = { 0 };
 	size_t len;
 
-	text_printf(&text, "%s%d:", prefix, ENTRY_FORMAT);
-	text_add(&text, "", 1);
-	redis->prefix = text_take(&text, &len);
-	return redis->prefix && getrandom(&redis->process, sizeof redis->process, 0) == sizeof redis->process;
+	text_printf(&own, "%s%d:", prefix, REDIS_FORMAT);
+	text_add(&own, "", 1);
+	redis->own = text_take(&own, &len);
+	redis->prefix = strdup(prefix);
+	return redis->own && redis->prefix &&
+	    getrandom(&redis->process, sizeof redis->process, 0) == sizeof redis->process;
 }
 
 struct store *store_redis_new(const struct redis_settings *settings)
@@ -102,7 +110,7 @@ struct store *store_redis_new(const struct redis_settings *settings)
 			why = strerror(EAGAIN);
 		}
 		redis_access_free(&redis->access);
-		free(redis->prefix);
+		redis_free_names(redis);
 	}
 	log_error("redis store: %s", why);
 	free(redis);

@@ -5,7 +5,8 @@
  * entry ends, by the server's clock ("": with the last of the others), "!": when the URL was last purged softly, and
  * the number of that purge, "!0": of the first }. So one command removes a URL with all its variants. An entry that was
  * stored between the first and the last soft purge counts as stale since the last, though another one may have come
- * before that. FORMAT is ENTRY_FORMAT: no version of utfeed meets the entries of another format.
+ * before that. FORMAT is REDIS_FORMAT: a utfeed neither reads nor replaces entries of another format, but its purges
+ * remove them, softly or not.
  * Invariants: each entry ends by itself, whatever is stored beside it; the hash ends with its last entry; a URL has at
  * most REDIS_VARIANTS_MAX entries that end. */
 #include "proxy/store/store_redis_internal.h"
@@ -22,7 +23,7 @@ bool redis_name_make(struct redis_name *name, const struct store_redis *redis, c
 	size_t url = end ? (size_t)(end - key) : len;
 
 	*name = (struct redis_name){ 0 };
-	text_puts(&name->key, redis->prefix);
+	text_puts(&name->key, redis->own);
 	text_add(&name->key, key, url);
 	text_puts(&name->field, "=");
 	text_puts(&name->ends, "@");

@@ -10,6 +10,9 @@
 #include "proxy/store/store_redis_link.h"
 #include "proxy/store/store_thread.h"
 
+/* The format of the key of a URL, its hash and the entries in it: a change makes another one. Format 6 had its purges
+ * alone; from 7 on all formats share them. */
+enum { REDIS_FORMAT = ENTRY_FORMAT + 1 };
 enum { REDIS_MARKS_KEPT = 4096, REDIS_MARK_URL = 255, REDIS_NEWS = 256 };
 /* Which purges are known here and to the others; of store_redis_marks.c alone. */
 struct redis_marks {
@@ -25,7 +28,8 @@ struct redis_marks {
 
 struct store_redis {
 	struct store_thread thread;
-	char *prefix;                          /* with the format of entries: what all keys begin with */
+	char *prefix;                          /* what all keys begin with */
+	char *own;                             /* what the keys of URLs of this format begin with */
 	struct redis_access access;
 	struct redis_link link;
 	bool up;                               /* the greeting was answered, and what others purged is known */

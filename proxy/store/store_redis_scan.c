@@ -10,21 +10,25 @@
 enum { SCAN_PAGES_MAX = 1000000 };
 #define SCAN_COUNT "1000"
 
-/* The pattern of SCAN is a glob, so its special characters are escaped. */
+static void add_glob(struct text *pattern, const char *at, size_t len)
+{
+	for (size_t i = 0; i < len; i++) {
+		if (strchr("*?[]\\", at[i]))
+			text_puts(pattern, "\\");
+		text_add(pattern, &at[i], 1);
+	}
+}
+
+/* The pattern of SCAN is a glob, so its special characters are escaped. It fits keys of every format. */
 static void send_scan(struct store_redis *redis, redisCallbackFn *done, struct store_op *op, const char *cursor)
 {
 	struct slice args[] = { REDIS_WORD("SCAN"), { cursor, strlen(cursor) }, REDIS_WORD("MATCH"), { NULL, 0 },
 		REDIS_WORD("COUNT"), REDIS_WORD(SCAN_COUNT) };
 	struct text pattern = { 0 };
-	const char *parts[] = { redis->prefix, op->key };
-	size_t lens[] = { strlen(redis->prefix), op->what == PURGE_ALL ? 0 : op->len };
 
-	for (int p = 0; p < 2; p++)
-		for (size_t i = 0; i < lens[p]; i++) {
-			if (strchr("*?[]\\", parts[p][i]))
-				text_puts(&pattern, "\\");
-			text_add(&pattern, &parts[p][i], 1);
-		}
+	add_glob(&pattern, redis->prefix, strlen(redis->prefix));
+	text_puts(&pattern, "[0-9]*:");
+	add_glob(&pattern, op->key, op->what == PURGE_ALL ? 0 : op->len);
 	text_puts(&pattern, "*");
 	args[3] = (struct slice)REDIS_TEXT(pattern);
 	if (pattern.failed)
@@ -39,7 +43,7 @@ static void scan_mark(struct store_redis *redis, struct store_op *op, redisCallb
 {
 	struct text key = { 0 };
 
-	text_puts(&key, redis->prefix);
+	text_puts(&key, redis->own);
 	text_puts(&key, "!");
 	if (key.failed)
 		redis_failed(redis, op);
@@ -96,17 +100,31 @@ static void on_scanned_key(redisAsyncContext *ac, void *answer, void *arg)
 	redis_scan_ends(redis);
 }
 
-/* Removes or marks a key that SCAN has named, if the purge covers it: a server may name any key. */
+/* How many bytes of the key stand before the URL, of whatever format; 0: it is no URL's key. */
+static size_t scanned_url_at(const struct store_redis *redis, struct slice key)
+{
+	size_t prefix = strlen(redis->prefix), at = prefix;
+
+	if (key.len < prefix || memcmp(key.at, redis->prefix, prefix))
+		return 0;
+	while (at < key.len && key.at[at] >= '0' && key.at[at] <= '9')
+		at++;
+	if (at == prefix || at == key.len || key.at[at++] != ':' || (at < key.len && key.at[at] == '!'))
+		return 0;
+	return at;
+}
+
+/* Removes or marks a key that SCAN has named, if the purge covers it: a server may name any key. A key of another
+ * format is removed, because this process does not know its marks. */
 static void redis_scanned_key(struct store_redis *redis, const struct store_op *op, const redisReply *name)
 {
-	size_t prefix = strlen(redis->prefix), url = op->what == PURGE_ALL ? 0 : op->len;
-	struct slice key = { name->str, name->len };
+	struct slice key = { name->str, name->type == REDIS_REPLY_STRING ? name->len : 0 };
+	size_t at = scanned_url_at(redis, key), url = op->what == PURGE_ALL ? 0 : op->len;
 
-	if (name->type != REDIS_REPLY_STRING || key.len < prefix + url || memcmp(key.at, redis->prefix, prefix) ||
-	    (key.len > prefix && key.at[prefix] == '!') || memcmp(key.at + prefix, op->key, url))
+	if (!at || key.len < at + url || memcmp(key.at + at, op->key, url))
 		return;
 	redis->scanned++;
-	if (op->soft)
+	if (op->soft && at == strlen(redis->own) && !memcmp(key.at, redis->own, at))
 		redis_send_mark(redis, on_scanned_key, redis, key, op);
 	else
 		redis_send_unlink(redis, on_scanned_key, redis, key);

@@ -2,10 +2,12 @@
  * command, so that nothing comes between. An entry and its judgement are one command, too. Must not know: when they are
  * run.
  *
- * Beside the URLs (store_redis_command.c) the server has two keys, whose names no URL has. PREFIX "!marks" is a stream
- * of the latest purges, by the server's clock. Fields: w what (u: URL, p: prefix, a: all, b: the stream begins here), s
- * soft, n when, p the process, u the URL. Field a counts the purges that the process had asked for by then. PREFIX
- * "!seen" is a hash of the processes: the latest purge that each knows, and until when it counts as alive, in ms. */
+ * Beside the URLs (store_redis_command.c) the server has two keys, whose names no URL has. Processes share them,
+ * whatever the format of their entries. PREFIX "!marks" is a stream of the latest purges, by the server's clock.
+ * Fields: w what (u: URL, p: prefix, a: all, b: the stream begins here), s soft, n when, p the process, u the URL.
+ * Field a counts the purges that the process had asked for by then. PREFIX
+ * "!seen" is a hash of the processes: the latest purge that each knows, and until when it counts as alive, in ms. Its
+ * field "format" is no process: it has the latest format that entries may still be stored in, and until when. */
 #include "proxy/store/store_redis_internal.h"
 
 #include <inttypes.h>
@@ -20,12 +22,20 @@ enum { LEASE_MS = 4000, SEQUENCE_BITS = 20, MARK_FIELDS = 12, REDIS_VARIANTS_MAX
 #define NEWS "256"
 _Static_assert(LEASE_MS == 4000 && REDIS_MARKS_KEPT == 4096 && REDIS_NEWS == 256, "the scripts have these numbers");
 
-/* A command that removes comes first, even if its key does not exist: after it Redis lets a script write although
- * memory is full. */
+/* KEYS: the purges, the hash, the processes. A command that removes comes first, even if its key does not exist: after
+ * it Redis lets a script write although memory is full. The URL's hashes of other formats go, too: no process that runs
+ * may be able to mark them. */
 static const char mark_script[] = "-- utfeed mark\n"
 	"redis.call('UNLINK', ARGV[2] == '' and KEYS[2] or KEYS[1] .. '-')\n"
 	"local id = redis.call('XADD', KEYS[1], 'MAXLEN', " KEPT ", '*', 'w', ARGV[1], 's', ARGV[2],"
 	" 'n', ARGV[3], 'p', ARGV[4], 'a', ARGV[5], 'u', ARGV[6])\n"
+	"local prefix = string.sub(KEYS[1], 1, -7)\n"
+	"local mine, url = string.match(string.sub(KEYS[2], #prefix + 1), '^(%d+)(:.*)$')\n"
+	"local told = redis.call('HMGET', KEYS[3], 'format')[1]\n"
+	"local last = math.max(tonumber(told and string.match(told, '^%d+') or 0), mine)\n"
+	"for format = 1, math.min(last, mine + 99) do\n"
+	" if format ~= tonumber(mine) then redis.call('UNLINK', prefix .. format .. url) end\n"
+	"end\n"
 	"if ARGV[2] ~= '' and ARGV[1] == 'u' then\n"
 	" local mark = ARGV[3] .. ' ' .. id\n"
 	" redis.call('HSETNX', KEYS[2], '!0', mark)\n"
@@ -81,10 +91,11 @@ static const char learn_script[] = "-- utfeed learn\n"
 	"end\n"
 	"local time = redis.call('TIME')\n"
 	"local now, others, all = time[1] * 1000 + math.floor(time[2] / 1000), {}, redis.call('HGETALL', KEYS[2])\n"
-	"local here, mine\n"
+	"local here, mine, format\n"
 	"for i = 1, #all, 2 do\n"
 	" local known, till = string.match(all[i + 1], '^(%S+) (%d+)$')\n"
 	" if not known or tonumber(till) < now then redis.call('HDEL', KEYS[2], all[i])\n"
+	" elseif all[i] == 'format' then format = tonumber(known)\n"
 	" elseif all[i] ~= ARGV[2] then others[#others + 1] = known\n"
 	" else here, mine = true, known == ARGV[1] and tonumber(till) > now + " SILENT " end\n"
 	"end\n"
@@ -98,6 +109,8 @@ static const char learn_script[] = "-- utfeed learn\n"
 	"  others[#others + 1] = '0-0'\n"
 	" end\n"
 	" tell(ARGV[2], ARGV[1], " LEASE ")\n"
+	" local ours = tonumber(string.match(ARGV[4], '(%d+):$'))\n"
+	" if not format or format <= ours then tell('format', ours, ARGV[3] * 1000) end\n"
 	" redis.call('EXPIRE', KEYS[1], ARGV[3])\n"
 	" redis.call('EXPIRE', KEYS[2], ARGV[3])\n"
 	"end\n"
@@ -153,14 +166,16 @@ void redis_send_purge(struct store_redis *redis, redisCallbackFn *done, struct s
 	bool cut = op->what != PURGE_ALL && op->len > REDIS_MARK_URL;
 	size_t len = op->what == PURGE_ALL ? 0 : cut ? REDIS_MARK_URL : op->len;
 	char now[DIGITS], process[DIGITS], asked[DIGITS], ends[DIGITS];
-	struct text marks = { 0 };
+	struct text marks = { 0 }, seen = { 0 };
 
 	own_key(redis, &marks, "marks");
-	if (marks.failed) {
+	own_key(redis, &seen, "seen");
+	if (marks.failed || seen.failed) {
 		done(NULL, NULL, op);
 	} else {
-		struct slice args[] = { REDIS_WORD("EVAL"), REDIS_WORD(mark_script), REDIS_WORD("2"),
-			REDIS_TEXT(marks), key, { letters[cut ? PURGE_PREFIX : op->what], 1 }, { "1", op->soft },
+		struct slice args[] = { REDIS_WORD("EVAL"), REDIS_WORD(mark_script), REDIS_WORD("3"),
+			REDIS_TEXT(marks), key, REDIS_TEXT(seen), { letters[cut ? PURGE_PREFIX : op->what], 1 },
+			{ "1", op->soft },
 			{ now, (size_t)snprintf(now, sizeof now, "%" PRId64, op->now) },
 			digits(process, redis->process), digits(asked, op->asked), { op->key, len },
 			digits(ends, REDIS_EXPIRE_S) };
@@ -168,6 +183,7 @@ void redis_send_purge(struct store_redis *redis, redisCallbackFn *done, struct s
 		redis_link_send(&redis->link, done, op, sizeof args / sizeof *args, args);
 	}
 	text_free(&marks);
+	text_free(&seen);
 }
 
 void redis_send_put(struct store_redis *redis, redisCallbackFn *done, struct store_op *op,
@@ -209,7 +225,8 @@ void redis_send_learn(struct store_redis *redis, redisCallbackFn *done, void *ar
 	} else {
 		struct slice args[] = { REDIS_WORD("EVAL"), REDIS_WORD(learn_script), REDIS_WORD("2"),
 			REDIS_TEXT(marks), REDIS_TEXT(seen), redis_number_write(number, sizeof number, known),
-			digits(process, redis->process), digits(ends, REDIS_EXPIRE_S) };
+			digits(process, redis->process), digits(ends, REDIS_EXPIRE_S),
+			{ redis->own, strlen(redis->own) } };
 
 		redis_link_send(&redis->link, done, arg, sizeof args / sizeof *args, args);
 	}

@@ -75,7 +75,7 @@ def array(*values):
 class FakeRedis:
     """hashes: what it holds; marks: the purges that it remembers. say(args): the reply in the place of the honest one, SILENCE, or None;
     changed under lock. What a script does stands there, and among the commands, as the command that it is about."""
-    PREFIX = b"utfeed:%d:" % int(re.search(r"ENTRY_FORMAT = (\d+)", ENTRY_H.read_text())[1])
+    PREFIX = b"utfeed:%d:" % (int(re.search(r"ENTRY_FORMAT = (\d+)", ENTRY_H.read_text())[1]) + 1)     # REDIS_FORMAT
 
     def __init__(self):
         self.hashes, self.marks, self.commands, self.lock, self.news = {}, [], [], threading.RLock(), threading.Condition()
@@ -139,15 +139,16 @@ class FakeRedis:
     def meant(command, *args):
         if command != b"EVAL":
             return [command, *args]
-        script, _, marks, key, *words = args
+        script, count, marks, key, *_ = args
+        words = args[2 + int(count):]
         if script.startswith(b"-- utfeed put"):
             return [b"HSET", key, b"=" + words[4], words[5]]
         if script.startswith(b"-- utfeed mark") and words[0] == b"u":
             return [b"HSET", key, b"!", words[2]] if words[1] else [b"UNLINK", key]
         return [script.split(b"\n")[0][len("-- utfeed "):].upper(), marks]
 
-    def do_eval(self, script, _, marks, key, *words):
-        return getattr(self, "eval_" + script.split(b"\n")[0][len("-- utfeed "):].decode())(key, *words)
+    def do_eval(self, script, count, *words):
+        return getattr(self, "eval_" + script.split(b"\n")[0][len("-- utfeed "):].decode())(words[1], *words[int(count):])
 
     def mark(self, *words):
         self.marks.append([b"%d-0" % (len(self.marks) + 1), *words])
@@ -171,7 +172,7 @@ class FakeRedis:
                 return b":0\r\n"
         return self.do_hset(key, b"=" + rest, record, b"@" + rest, b"")
 
-    def eval_learn(self, _, known, process, __):
+    def eval_learn(self, _, known, process, *__):
         if not self.marks:
             self.mark(b"b", b"", b"0", process, b"0", b"")
         at = int(known.split(b"-")[0])
