@@ -85,11 +85,20 @@ struct conf_parent {
 	char *credentials;
 };
 
-/* A Redis or Valkey server: by host, by path, or none where both are NULL. */
-struct conf_redis {
+struct conf_redis_server {
 	char *host;                 /* without brackets */
 	bool ipv6;
-	uint16_t port;              /* never 0 beside a host */
+	uint16_t port;              /* never 0 */
+};
+enum conf_redis_kind { CONF_REDIS_SERVER, CONF_REDIS_SENTINEL, CONF_REDIS_CLUSTER };
+enum { CONF_REDIS_SERVERS_MAX = 16 };
+/* Where Redis or Valkey is; nowhere without servers and path. */
+struct conf_redis {
+	enum conf_redis_kind kind;
+	char *name;                 /* of the master, as Sentinels know it; NULL for other kinds */
+	/* the server, the Sentinels, or some nodes of the cluster */
+	struct conf_redis_server servers[CONF_REDIS_SERVERS_MAX];
+	size_t n;
 	char *path;                 /* of a Unix socket; begins with '/' */
 };
 

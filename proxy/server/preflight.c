@@ -45,11 +45,11 @@ static int preflight_resolv_conf(const struct conf *conf)
 
 static int preflight_redis(const struct conf *conf)
 {
-	const struct redis_settings redis = { .host = conf->cache_redis.host, .tls = conf->cache_redis_tls,
+	const struct redis_settings redis = { .where = &conf->cache_redis, .tls = conf->cache_redis_tls,
 		.ca_file = *conf->cache_redis_ca_file ? conf->cache_redis_ca_file : NULL };
 	struct store_redis_why why;
 
-	if (!redis.host || !store_redis_refuses(&redis, &why))
+	if (!redis.where->n || !store_redis_refuses(&redis, &why))
 		return 0;
 	return preflight_fail(conf, why.ca_file ? "cache-redis-ca-file" : "cache-redis-tls", why.text);
 }

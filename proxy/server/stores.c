@@ -27,8 +27,7 @@ static const char *stores_or_null(const char *text)
 /* Opens the store behind memory, if one is configured. -1: failed, logged. */
 static int stores_open_second(const struct conf *conf, struct store **second, struct store **redis_store)
 {
-	const struct redis_settings redis = { .host = conf->cache_redis.host, .port = conf->cache_redis.port,
-		.path = conf->cache_redis.path,
+	const struct redis_settings redis = { .where = &conf->cache_redis,
 		.user = stores_or_null(conf->cache_redis_user),
 		.password = stores_or_null(conf->cache_redis_password),
 		.tls = conf->cache_redis_tls, .ca_file = stores_or_null(conf->cache_redis_ca_file),
@@ -37,7 +36,7 @@ static int stores_open_second(const struct conf *conf, struct store **second, st
 	*second = *redis_store = NULL;
 	if (*conf->cache_lmdb)
 		*second = store_lmdb_new(conf->cache_lmdb, conf->cache_lmdb_bytes);
-	else if (redis.host || redis.path)
+	else if (redis.where->n || redis.where->path)
 		*second = *redis_store = store_redis_new(&redis);
 	else
 		return 0;

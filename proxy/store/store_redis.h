@@ -2,16 +2,15 @@
 #ifndef UTFEED_PROXY_STORE_STORE_REDIS_H
 #define UTFEED_PROXY_STORE_STORE_REDIS_H
 
+#include "conf/conf.h"
 #include "proxy/store/store.h"
 
 /* The strings belong to the caller and must outlive the store, but for user and password, which are copied. */
 struct redis_settings {
-	const char *host;              /* NULL: use path */
-	uint16_t port;
-	const char *path;              /* a Unix socket */
+	const struct conf_redis *where;
 	const char *user, *password;   /* NULL: none */
 	const char *prefix;            /* of every key */
-	bool tls;                      /* with host only, never path: the server must prove that it is host */
+	bool tls;                      /* never with a path: a server must prove that it has the name utfeed knows */
 	const char *ca_file;           /* authorities trusted for that; NULL: the system's list */
 	uint64_t timeout_ms;           /* a server that does not answer for so long counts as away */
 };

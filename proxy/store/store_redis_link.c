@@ -3,13 +3,15 @@
 
 #include <assert.h>
 #include <event2/event.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "proxy/base/container_of.h"
 #include "proxy/base/log.h"
 
-enum { RETRY_FIRST_MS = 100, RETRY_MAX_MS = 30000 };
+/* Where several servers are, one of them may have taken over. */
+enum { RETRY_FIRST_MS = 100, RETRY_MAX_MS = 30000, RETRY_SEVERAL_MS = 1000, HOPS_MAX = 5 };
 
 /* The adapter between hiredis and our loop: hiredis asks to be told once when its socket is ready. */
 
@@ -76,29 +78,56 @@ void redis_warn(const char *what, const char *why)
 	log_warn("redis store: %s; %s", text, what);
 }
 
-/* Logs why the server is away, once. */
+static const struct conf_redis *link_where(const struct redis_link *link)
+{
+	return link->access->settings.where;
+}
+
+/* Logs why a server is away, once for all links. */
 static void link_complain(struct redis_link *link, const char *why)
 {
-	if (!link->complained)
-		redis_warn("trying again", why);
+	char text[512];
+
+	if (link->complained)
+		return;
 	link->complained = true;
+	if (link->access->complaining++)
+		return;
+	snprintf(text, sizeof text, "%s:%u: %s", link->place.host, link->place.port, why);
+	redis_warn("trying again", link_where(link)->kind == CONF_REDIS_SERVER ? why : text);
+}
+
+/* False: it was not complained of, or another still is. */
+static bool link_complains_no_more(struct redis_link *link)
+{
+	bool last = link->complained && !--link->access->complaining;
+
+	link->complained = false;
+	return last;
 }
 
 /* The connection is lost. hiredis or the caller of this function frees it. */
 static void link_lost(struct redis_link *link, const char *why)
 {
 	const char *refusal = link->ssl ? tls_lent_refusal(link->ssl) : NULL;
+	uint64_t most = link_where(link)->kind == CONF_REDIS_SERVER ? RETRY_MAX_MS : RETRY_SEVERAL_MS;
+	bool goes_on = link->told && link->hops++ < HOPS_MAX;
 
 	link->connection = NULL;
 	link->ssl = NULL;
 	link->subscribed = false;
 	loop_disarm(link->loop, &link->watch);
-	link->work->lost(link);
+	if (!link->asks || !goes_on)
+		link->work->lost(link);
 	if (link->closed)
 		return;
+	if (goes_on) {
+		loop_arm(link->loop, &link->retry, 1);
+		return;
+	}
 	link_complain(link, link->odd ? link->odd : refusal ? refusal : why);
 	loop_arm(link->loop, &link->retry, link->hurries ? RETRY_FIRST_MS : link->retry_ms);
-	link->retry_ms = link->retry_ms * 2 < RETRY_MAX_MS ? link->retry_ms * 2 : RETRY_MAX_MS;
+	link->retry_ms = link->retry_ms * 2 < most ? link->retry_ms * 2 : most;
 }
 
 void redis_link_drop(struct redis_link *link, const char *why)
@@ -113,6 +142,7 @@ void redis_link_close(struct redis_link *link)
 {
 	link->closed = true;
 	loop_disarm(link->loop, &link->retry);
+	link_complains_no_more(link);
 	if (link->connection)
 		redis_link_drop(link, "");
 }
@@ -131,7 +161,14 @@ static void on_connect(const redisAsyncContext *ac, int status)
 		on_disconnect(ac, status);
 }
 
-/* Only PING, which comes last, has an argument. */
+/* Whether the answer to ROLE is a master's, where that was asked. */
+static bool link_is_right(const struct redis_link *link, const redisReply *r)
+{
+	return link_where(link)->kind != CONF_REDIS_SENTINEL || (r->type == REDIS_REPLY_ARRAY && r->elements &&
+	    r->element[0]->type == REDIS_REPLY_STRING && !strcmp(r->element[0]->str, "master"));
+}
+
+/* Only the last command of the greeting has an argument. */
 static void on_greeted(redisAsyncContext *ac, void *answer, void *arg)
 {
 	const redisReply *reply = answer;
@@ -141,24 +178,62 @@ static void on_greeted(redisAsyncContext *ac, void *answer, void *arg)
 		return;
 	if (reply->type == REDIS_REPLY_ERROR)
 		redis_link_drop(link, reply->str);
+	else if (arg && !link_is_right(link, reply))
+		redis_link_drop(link, "it is not the master that Sentinel told");
 	else if (arg)
 		link->work->greeted(link);
 }
 
-/* Sends AUTH, where there is a password, and PING. */
-static bool link_greet(struct redis_link *link, redisAsyncContext *ac)
+/* Sends AUTH, where there is a password. */
+static bool link_log_in(struct redis_link *link, redisAsyncContext *ac)
 {
 	struct redis_access *access = link->access;
 	int status = REDIS_OK;
 
 	pthread_mutex_lock(&access->lock);
-	link->expected = access->password ? 2 : 1;
+	link->expected += access->password != NULL;
 	if (access->password && access->user)
 		status = redisAsyncCommand(ac, on_greeted, NULL, "AUTH %s %s", access->user, access->password);
 	else if (access->password)
 		status = redisAsyncCommand(ac, on_greeted, NULL, "AUTH %s", access->password);
 	pthread_mutex_unlock(&access->lock);
-	return status == REDIS_OK && redisAsyncCommand(ac, on_greeted, link, "PING") == REDIS_OK;
+	return status == REDIS_OK;
+}
+
+static bool link_ask(struct redis_link *link, redisAsyncContext *ac, void *logged_in);
+
+/* A Sentinel says where the master is. logged_in: AUTH was sent, which it asks for if it has a password. */
+static void on_told(redisAsyncContext *ac, void *answer, void *logged_in)
+{
+	const redisReply *reply = answer;
+	struct redis_link *link = ac->data;
+
+	if (!reply || link->connection != ac)
+		return;
+	if (reply->type == REDIS_REPLY_ERROR && !logged_in && !strncmp(reply->str, "NOAUTH", 6)) {
+		if (!link_log_in(link, ac) || !link_ask(link, ac, link))
+			redis_link_drop(link, "out of memory");
+		return;
+	}
+	link->told = redis_master_read(reply, &link->place);
+	redis_link_drop(link, reply->type == REDIS_REPLY_ERROR ? reply->str : "Sentinel does not know the master");
+}
+
+static bool link_ask(struct redis_link *link, redisAsyncContext *ac, void *logged_in)
+{
+	link->expected++;
+	return redisAsyncCommand(ac, on_told, logged_in, "SENTINEL get-master-addr-by-name %s", link_where(link)->name) ==
+	    REDIS_OK;
+}
+
+static bool link_greet(struct redis_link *link, redisAsyncContext *ac)
+{
+	const char *last = link_where(link)->kind == CONF_REDIS_SENTINEL ? "ROLE" : "PING";
+
+	if (link->asks)
+		return link_ask(link, ac, NULL);
+	link->expected++;
+	return link_log_in(link, ac) && redisAsyncCommand(ac, on_greeted, link, last) == REDIS_OK;
 }
 
 #ifdef HAVE_HIREDIS_SSL
@@ -169,7 +244,7 @@ static const char *link_secure(struct redis_link *link, redisAsyncContext *ac)
 {
 	if (!link->access->tls)
 		return NULL;
-	if (!(link->ssl = tls_context_lend(link->access->tls, link->access->settings.host)))
+	if (!(link->ssl = tls_context_lend(link->access->tls, link->place.host)))
 		return "out of memory";
 	if (redisInitiateSSL(&ac->c, link->ssl) == REDIS_OK)
 		return NULL;
@@ -188,12 +263,28 @@ static const char *link_secure(struct redis_link *link, redisAsyncContext *ac)
 }
 #endif
 
+static void link_choose(struct redis_link *link)
+{
+	const struct conf_redis *where = link_where(link);
+
+	link->asks = where->kind == CONF_REDIS_SENTINEL && !link->told;
+	if (!link->told && where->n) {
+		const struct conf_redis_server *server = &where->servers[link->turn++ % where->n];
+
+		snprintf(link->place.host, sizeof link->place.host, "%s", server->host);
+		link->place.port = server->port;
+	}
+	link->told = false;
+}
+
 /* The look-up of the host's name blocks this thread, which has nothing else to do while the server is away. */
 void redis_link_connect(struct redis_link *link)
 {
-	const struct redis_settings *settings = &link->access->settings;
+	const char *path = link_where(link)->path;
+
+	link_choose(link);
 	redisAsyncContext *ac =
-	    settings->path ? redisAsyncConnectUnix(settings->path) : redisAsyncConnect(settings->host, settings->port);
+	    path ? redisAsyncConnectUnix(path) : redisAsyncConnect(link->place.host, link->place.port);
 	const char *why = NULL;
 
 	loop_disarm(link->loop, &link->retry);
@@ -244,9 +335,9 @@ void redis_link_watch(struct redis_link *link, bool due)
 void redis_link_works(struct redis_link *link)
 {
 	link->retry_ms = RETRY_FIRST_MS;
-	if (link->complained)
+	link->hops = 0;
+	if (link_complains_no_more(link))
 		log_info("redis store: connected");
-	link->complained = false;
 }
 
 void redis_link_send(struct redis_link *link, redisCallbackFn *done, void *arg, int argc, const struct slice *args)
@@ -314,7 +405,7 @@ const char *redis_access_init(struct redis_access *access, const struct redis_se
 		return "out of memory";
 	if (!settings->tls)
 		return NULL;
-	assert(settings->host);
+	assert(settings->where->n);
 	return (access->tls = tls_context_new(&tls, why)) ? NULL : why->text;
 }
 

@@ -1,5 +1,5 @@
-/* Owns one connection to a Redis server: hiredis on a loop, TLS, login, greeting, connecting again, and the limit for
- * an answer. What all links of a store share is a struct redis_access. Must not know: what is asked there.
+/* Owns one connection to a Redis server: finding it (by Sentinel, or by a cluster's nodes), hiredis on a loop, TLS,
+ * login, greeting, connecting again, and the limit for an answer. What all links of a store share is a struct redis_access. Must not know: what is asked there.
  * Invariants: commands are sent only between connecting and the loss of the connection. Everything but the login
  * belongs to the thread of the loop. Only store_redis*.c include this file. */
 #ifndef UTFEED_PROXY_STORE_STORE_REDIS_LINK_H
@@ -23,6 +23,7 @@ struct redis_access {
 	struct tls_context *tls;               /* NULL: no TLS */
 	pthread_mutex_t lock;                  /* guards the next two */
 	char *user, *password;                 /* NULL: none */
+	size_t complaining;                    /* links whose server is away; of their thread */
 };
 /* The strings of the settings must outlive it, but for user and password. Returns NULL, or the reason why a connection
  * cannot be made; it may stand in why. */
@@ -31,6 +32,16 @@ void redis_access_free(struct redis_access *);
 /* Copied; they count from the next connection on. -1: out of memory, and nothing was done. */
 int redis_access_login(struct redis_access *, const char *user, const char *password)
     __attribute__((warn_unused_result));
+
+/* Where a server is, by name or address. */
+struct redis_place { char host[256]; uint16_t port; };
+/* What a node of a cluster says where it is not to be asked (store_redis_place.c): MOVED with the place of the other,
+ * whose host is host where it names none; or without a place ASK, TRYAGAIN, CLUSTERDOWN, and READONLY or MASTERDOWN of
+ * a replica. */
+enum redis_turning { REDIS_STAYS, REDIS_MOVED, REDIS_LATER };
+enum redis_turning redis_turning(struct slice error, const char *host, struct redis_place *to);
+/* What Sentinel says of a master. False: it does not know it. */
+bool redis_master_read(const redisReply *, struct redis_place *);
 
 struct redis_link;
 struct redis_link_work {
@@ -47,6 +58,11 @@ struct redis_link {
 	redisAsyncContext *connection;         /* NULL: none */
 	struct event *readable, *writable;     /* of the connection */
 	struct ssl_st *ssl;                    /* of the connection; NULL: no TLS */
+	struct redis_place place;              /* of the connection; told: of the next one */
+	bool told;                             /* by a Sentinel, or by a node of the cluster */
+	bool asks;                             /* the connection is to a Sentinel */
+	unsigned turn;                         /* which of the servers comes next */
+	unsigned hops;                         /* how often it was told since the server last worked */
 	bool complained;                       /* the server's absence was logged */
 	bool closed;                           /* for good */
 	bool hurries;                          /* tries again at short intervals */

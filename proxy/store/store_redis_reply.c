@@ -48,7 +48,13 @@ static void *make_string(const redisReadTask *task, char *at, size_t len)
 {
 	struct redis_link *link = task->privdata;
 	struct slice text = { at, len };
+	enum redis_turning turns = REDIS_STAYS;
 
+	if (!task->parent && task->type == REDIS_REPLY_ERROR && link->access->settings.where->kind != CONF_REDIS_SERVER)
+		turns = redis_turning(text, link->place.host, &link->place);
+	link->told |= turns == REDIS_MOVED;
+	if (turns != REDIS_STAYS)
+		link->odd = turns == REDIS_MOVED ? "another node has its keys" : "it is not to be asked now";
 	return reply_may_be(link, task, 0, text) ? link->theirs->createString(task, at, len) : NULL;
 }
 

@@ -244,7 +244,8 @@ static void ask(struct store *s, unsigned how)
 
 static void run(const uint8_t *bytes, size_t len, unsigned how)
 {
-	struct redis_settings settings = { .path = address.sun_path, .prefix = "p:", .timeout_ms = 1000 };
+	const struct conf_redis where = { .path = address.sun_path };
+	struct redis_settings settings = { .where = &where, .prefix = "p:", .timeout_ms = 1000 };
 	struct waiter first, second;
 	struct store *s;
 	bool waits, again;

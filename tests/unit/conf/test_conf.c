@@ -61,7 +61,7 @@ static const struct { const char *name, *text, *formatted; } values[] = {
 	{ "cache-bytes", "1G", "1g" },
 	{ "cache-lmdb", "/var/cache/utfeed", "/var/cache/utfeed" },
 	{ "cache-lmdb-bytes", "16m", "16m" },
-	{ "cache-redis", "[::1]:6379", "[::1]:6379" },
+	{ "cache-redis", "sentinel://feeds@a:26379,[::1]:1", "sentinel://feeds@a:26379,[::1]:1" },
 	{ "cache-redis-password", "a \"b\" c", "a \"b\" c" },
 	{ "cache-redis-password-file", SECRET_FILE, SECRET_FILE },
 	{ "cache-redis-user", "feeds", "feeds" },

@@ -4,6 +4,8 @@
 #include "tests/unit/conf/printed.h"
 
 #define REDIS "; write HOST:PORT, [ADDRESS]:PORT, or /PATH of a socket"
+#define LISTS "; write sentinel://NAME@HOST:PORT,HOST:PORT or cluster://HOST:PORT,HOST:PORT"
+#define EIGHT "h:1,h:1,h:1,h:1,h:1,h:1,h:1,h:1"
 #define PATH_27 "/aaaaaaaaaaaaaaaaaaaaaaaaaa"
 #define CORS "; write https://host or https://host:port, up to 16 with commas between, or *"
 
@@ -92,6 +94,14 @@ static void file_errors(void)
 		{ "cache-redis = redis.example:0", "f:1: cache-redis: is neither a host with its port nor a path" REDIS },
 		{ "cache-redis = ::1:6379", "f:1: cache-redis: is neither a host with its port nor a path" REDIS },
 		{ "cache-redis = redis://:secret@h:6379", "f:1: cache-redis: is a URL" REDIS },
+		{ "cache-redis = sentinel://feeds", "f:1: cache-redis: has no name of a master before an @" LISTS },
+		{ "cache-redis = sentinel://@h:1", "f:1: cache-redis: has no name of a master before an @" LISTS },
+		{ "cache-redis = sentinel://a b@h:1", "f:1: cache-redis: the master's name has a character that is not printable ASCII" LISTS },
+		{ "cache-redis = sentinel://a@h:1,h", "f:1: cache-redis: server 2 is no host with its port" LISTS },
+		{ "cache-redis = cluster://", "f:1: cache-redis: server 1 is no host with its port" LISTS },
+		{ "cache-redis = cluster://h:1,", "f:1: cache-redis: server 2 is no host with its port" LISTS },
+		{ "cache-redis = cluster://u:hunter2@h:1", "f:1: cache-redis: server 1 is no host with its port" LISTS },
+		{ "cache-redis = cluster://" EIGHT "," EIGHT ",h:1", "f:1: cache-redis: has more than 16 servers" LISTS },
 		{ "cache-redis = /\xc3\xa9", "f:1: cache-redis: the path has a character that is not printable ASCII" REDIS },
 		{ "cache-redis = " PATH_27 PATH_27 PATH_27 PATH_27, "f:1: cache-redis: a socket's path has at most 107 bytes" REDIS },
 		{ "cache-lmdb = /a\ncache-redis = h:1", "f:2: cache-redis: cache-lmdb is set too, at f:1; write one of them" },

@@ -140,7 +140,9 @@ static void owed_is_bounded(void)
 
 static void settings_matter(void)
 {
-	struct redis_settings tls = { .host = "127.0.0.1", .port = 1, .prefix = "", .tls = true, .timeout_ms = 100 };
+	char host[] = "127.0.0.1";
+	const struct conf_redis where = { .servers = { { .host = host, .port = 1 } }, .n = 1 };
+	struct redis_settings tls = { .where = &where, .prefix = "", .tls = true, .timeout_ms = 100 };
 	struct store *s, *other;
 
 	if (redis_server_missing("redis-server", false))
