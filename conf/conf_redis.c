@@ -71,7 +71,7 @@ static int read_sentinels(struct conf_redis *redis, const char *text, struct con
 	return read_servers(redis, text + len + 1, error);
 }
 
-static int redis_read(struct conf_redis *redis, const char *text, struct conf_error *error)
+static int redis_read_where(struct conf_redis *redis, const char *text, struct conf_error *error)
 {
 	if (*text == '/')
 		return read_path(redis, text, error);
@@ -91,7 +91,7 @@ int conf_redis_set(const struct conf_row *row, void *member, const struct conf_v
 	struct conf_redis redis = { .name = NULL };
 
 	(void)row;
-	if (*value->text && redis_read(&redis, value->text, error)) {
+	if (*value->text && redis_read_where(&redis, value->text, error)) {
 		conf_redis_clear(&redis);
 		return -1;
 	}

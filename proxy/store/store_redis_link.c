@@ -222,8 +222,8 @@ static void on_told(redisAsyncContext *ac, void *answer, void *logged_in)
 static bool link_ask(struct redis_link *link, redisAsyncContext *ac, void *logged_in)
 {
 	link->expected++;
-	return redisAsyncCommand(ac, on_told, logged_in, "SENTINEL get-master-addr-by-name %s", link_where(link)->name) ==
-	    REDIS_OK;
+	return redisAsyncCommand(ac, on_told, logged_in, "SENTINEL get-master-addr-by-name %s",
+	           link_where(link)->name) == REDIS_OK;
 }
 
 static bool link_greet(struct redis_link *link, redisAsyncContext *ac)

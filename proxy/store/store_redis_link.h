@@ -1,5 +1,6 @@
 /* Owns one connection to a Redis server: finding it (by Sentinel, or by a cluster's nodes), hiredis on a loop, TLS,
- * login, greeting, connecting again, and the limit for an answer. What all links of a store share is a struct redis_access. Must not know: what is asked there.
+ * login, greeting, connecting again, and the limit for an answer. What all links of a store share is a struct
+ * redis_access. Must not know: what is asked there.
  * Invariants: commands are sent only between connecting and the loss of the connection. Everything but the login
  * belongs to the thread of the loop. Only store_redis*.c include this file. */
 #ifndef UTFEED_PROXY_STORE_STORE_REDIS_LINK_H

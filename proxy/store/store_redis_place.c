@@ -25,12 +25,12 @@ static bool place_set(struct redis_place *place, struct slice host, struct slice
 /* "SLOT HOST:PORT"; an address of IPv6 has no brackets. */
 static bool moved_read(struct slice text, const char *host, struct redis_place *to)
 {
-	const char *blank = memchr(text.at, ' ', text.len), *colon = blank ? memrchr(blank, ':', (size_t)(text.at + text.len - blank)) : NULL;
+	const char *end = text.at + text.len, *blank = memchr(text.at, ' ', text.len);
+	const char *colon = blank ? memrchr(blank, ':', (size_t)(end - blank)) : NULL;
 
 	if (!colon)
 		return false;
-	struct slice named = { blank + 1, (size_t)(colon - blank - 1) };
-	struct slice port = { colon + 1, (size_t)(text.at + text.len - colon - 1) };
+	struct slice named = { blank + 1, (size_t)(colon - blank - 1) }, port = { colon + 1, (size_t)(end - colon - 1) };
 	return place_set(to, named.len ? named : (struct slice){ host, strlen(host) }, port);
 }
 
