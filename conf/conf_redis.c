@@ -1,5 +1,5 @@
-/* Owns where a Redis store is, as an option value: HOST:PORT, the path of a socket, Sentinels or nodes of a cluster; and
- * the check that only one store is configured.
+/* Owns where a Redis store is, as an option value: HOST:PORT, the path of a socket, Sentinels, or nodes of a cluster;
+ * and the check that only one store is configured.
  * Must not know: what is stored there.
  * Invariant: no message has a part of the value: a URL given by mistake may have a password in it. */
 #include "conf/conf_internal.h"

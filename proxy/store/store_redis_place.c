@@ -30,7 +30,8 @@ static bool moved_read(struct slice text, const char *host, struct redis_place *
 
 	if (!colon)
 		return false;
-	struct slice named = { blank + 1, (size_t)(colon - blank - 1) }, port = { colon + 1, (size_t)(end - colon - 1) };
+	struct slice named = { blank + 1, (size_t)(colon - blank - 1) };
+	struct slice port = { colon + 1, (size_t)(end - colon - 1) };
 	return place_set(to, named.len ? named : (struct slice){ host, strlen(host) }, port);
 }
 
