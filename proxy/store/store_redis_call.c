@@ -62,12 +62,15 @@ static const char release_script[] = "-- utfeed release\n"
 	"end\n"
 	"return {}\n";
 
-/* Tells all processes, at the next look of each or sooner. ARGV: the topic; the text; how many seconds the news are
- * kept after the last. */
+/* Tells all other processes. ARGV: the topic; the text; how many seconds the news are kept after the last. An empty
+ * message has each of them learn at once. */
 static const char tell_script[] = "-- utfeed tell\n"
 	"redis.call('XADD', KEYS[1], 'MAXLEN', '~', 4096, '*', 'p', ARGV[1], 't', ARGV[4], 'x', ARGV[5])\n"
 	"redis.call('EXPIRE', KEYS[1], ARGV[6])\n"
-	"redis.call('PUBLISH', string.match(ARGV[2], '^(.*:)%d+$') .. 'all', '')\n"
+	"local channel = string.match(ARGV[2], '^(.*:)%d+$')\n"
+	"for _, process in ipairs(redis.call('HKEYS', KEYS[3])) do\n"
+	" if process ~= ARGV[1] then redis.call('PUBLISH', channel .. process, '') end\n"
+	"end\n"
 	"return {}\n";
 
 /* entry: where the reply has SIGHT fields behind its word, they are an entry (redis_read()). */
@@ -149,8 +152,7 @@ void redis_call(struct store_redis *redis, struct store_op *op)
 
 	redis_own_key(redis, &own, op->key, op->len);
 	redis_own_key(redis, &seen, "seen", 4);
-	redis_own_key(redis, &channel, "to:", 3);
-	text_add(&channel, id.at, id.len);
+	redis_channel(redis, &channel);
 	if (!made || own.failed || seen.failed || channel.failed) {
 		redis_failed(redis, op);
 	} else {

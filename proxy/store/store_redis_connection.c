@@ -22,6 +22,7 @@ static void redis_lost(struct redis_link *link)
 	redis->up = false;
 	store_thread_set_away(&redis->thread, true);
 	redis_marks_lost(redis);
+	redis_hear_lost(redis);
 	if (!link->closed)
 		redis_count_error(redis);
 }
@@ -30,6 +31,7 @@ void redis_joined(struct store_redis *redis)
 {
 	redis->up = true;
 	redis_link_watch(&redis->link, false);
+	redis_hear_begin(redis);
 	if (!(redis->debt = store_thread_owed(&redis->thread)))
 		redis_settled(redis);
 	redis_pump(redis);
@@ -48,6 +50,7 @@ static void redis_leave(struct store_redis *redis)
 	loop_disarm(redis->thread.loop, &redis->last);
 	loop_disarm(redis->thread.loop, &redis->patience);
 	redis_link_close(&redis->link);
+	redis_hear_lost(redis);
 	loop_disarm(redis->thread.loop, &redis->marks.timer);
 	store_thread_leave(&redis->thread);
 }

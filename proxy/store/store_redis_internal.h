@@ -26,6 +26,21 @@ struct redis_marks {
 	uint64_t base;
 };
 
+/* Messages to this process; of store_redis_hear.c alone. missed: there were more, or longer ones. */
+enum { REDIS_MESSAGES = 256, REDIS_MESSAGE_MAX = 32 };
+struct redis_messages {
+	size_t n;
+	bool missed;
+	struct redis_message { size_t len; char text[REDIS_MESSAGE_MAX]; } all[REDIS_MESSAGES];
+};
+struct redis_hearing {
+	struct redis_link link;                /* it is subscribed to the channel of this process */
+	struct timer ping;
+	bool begun;                            /* it is subscribed */
+	uint64_t last;                         /* the latest news that were heard; 0: none */
+	struct redis_messages came, due;       /* due: what the others had told by then is being learnt */
+};
+
 struct store_redis {
 	struct store_thread thread;
 	char *prefix;                          /* what all keys begin with */
@@ -48,6 +63,7 @@ struct store_redis {
 	size_t amends;                         /* the removals among them that are tried again by UNLINK */
 	uint64_t process;                      /* this process, as marks name it */
 	struct redis_marks marks;
+	struct redis_hearing hearing;
 	bool parted;                           /* the server was told that this process ends */
 	struct timer last;                     /* limit for ending */
 	struct timer patience;                 /* how long lookups wait for scan */
@@ -109,8 +125,9 @@ void redis_send_purge(struct store_redis *, redisCallbackFn *done, struct store_
 /* Stores the entry until it ends, unless a purge that came after the beginning of its fetch covers it. */
 void redis_send_put(struct store_redis *, redisCallbackFn *done, struct store_op *, const struct redis_name *,
     struct slice packed);
-/* Asks what was purged after the one of that number, and tells that this process knows so many. */
-void redis_send_learn(struct store_redis *, redisCallbackFn *done, void *arg, uint64_t known);
+/* Asks what was purged after the one of that number, and told after the other one; tells that this process knows so
+ * many purges. */
+void redis_send_learn(struct store_redis *, redisCallbackFn *done, void *arg, uint64_t known, uint64_t heard);
 void redis_send_part(struct store_redis *, redisCallbackFn *done, void *arg);  /* this process ends */
 enum { REDIS_MARK_BEGIN = PURGE_ALL + 1 };             /* not a purge: the server remembers those behind it */
 struct redis_news_mark { struct store_mark mark; unsigned kind; uint64_t process; };
@@ -120,8 +137,11 @@ struct redis_news {
 	uint64_t least;                        /* what all other processes know; UINT64_MAX: there is no other */
 	size_t n;
 	struct redis_news_mark marks[REDIS_NEWS];      /* texts are the reply's */
+	const redisReply *told;                /* what processes tell each other; REDIS_NEWS at most */
+	uint64_t now_ms;                       /* by the server's clock */
 };
 bool redis_news_read(struct redis_news *, const redisReply *);
+bool redis_reply_is_texts(const redisReply *, size_t elements);
 
 /* Purges and who knows of them (store_redis_marks.c). */
 void redis_marks_init(struct redis_marks *);
@@ -129,6 +149,15 @@ void redis_marks_free(struct redis_marks *);
 void redis_learn(struct store_redis *);
 void redis_await(struct store_redis *, struct store_op *);
 void redis_marks_lost(struct store_redis *);           /* the connection is lost */
+
+/* What other processes say (store_redis_hear.c). */
+void redis_hear_begin(struct store_redis *);           /* the store's connection is there */
+void redis_hear_asked(struct store_redis *);           /* redis_send_learn() is next */
+/* The reply came. False: there is more, or a message came meanwhile: it is to be asked for again now. */
+bool redis_hear_news(struct store_redis *, const struct redis_news *);
+void redis_hear_lost(struct store_redis *);            /* it is lost */
+/* The channel of this process. */
+void redis_channel(struct store_redis *, struct text *);
 
 /* The connection. */
 void redis_connect(struct store_redis *);      /* once, on the store's thread */

@@ -136,7 +136,8 @@ static void redis_learnt(struct store_redis *redis, const struct redis_news *new
 	if (!same)
 		redis_purge_again(redis, news->last_known);
 	atomic_store(&redis->thread.store.known, redis->marks.known);
-	if (!same || news->n >= REDIS_NEWS) {
+	bool heard = redis_hear_news(redis, news);
+	if (!same || news->n >= REDIS_NEWS || !heard) {
 		redis_learn(redis);
 		return;
 	}
@@ -179,7 +180,8 @@ void redis_learn(struct store_redis *redis)
 			op->number = NUMBER_ASKED;
 	if (!redis->flying)
 		redis_link_watch(&redis->link, true);
-	redis_send_learn(redis, on_learnt, redis, marks->known);
+	redis_hear_asked(redis);
+	redis_send_learn(redis, on_learnt, redis, marks->known, redis->hearing.last);
 }
 
 static void on_learn_time(struct timer *timer)

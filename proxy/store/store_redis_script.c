@@ -2,12 +2,13 @@
  * command, so that nothing comes between. An entry and its judgement are one command, too. Must not know: when they are
  * run.
  *
- * Beside the URLs (store_redis_command.c) the server has two keys, whose names no URL has. Processes share them,
+ * Beside the URLs (store_redis_command.c) the server has keys whose names no URL has. Processes share them,
  * whatever the format of their entries. PREFIX "!marks" is a stream of the latest purges, by the server's clock.
  * Fields: w what (u: URL, p: prefix, a: all, b: the stream begins here), s soft, n when, p the process, u the URL.
  * Field a counts the purges that the process had asked for by then. PREFIX
  * "!seen" is a hash of the processes: the latest purge that each knows, and until when it counts as alive, in ms. Its
- * field "format" is no process: it has the latest format that entries may still be stored in, and until when. */
+ * field "format" is no process: it has the latest format that entries may still be stored in, and until when.
+ * "!news" is a stream of what processes tell each other (store_redis_call.c). */
 #include "proxy/store/store_redis_internal.h"
 
 #include <inttypes.h>
@@ -115,8 +116,10 @@ static const char learn_script[] = "-- utfeed learn\n"
 	" redis.call('EXPIRE', KEYS[2], ARGV[3])\n"
 	"end\n"
 	"local last = redis.call('XREVRANGE', KEYS[1], ARGV[1], '-', 'COUNT', 1)[1]\n"
+	"local told = redis.call('XREAD', 'COUNT', " NEWS ", 'STREAMS', KEYS[3], ARGV[5])\n"
 	"return { last and last[1] or '0-0', redis.call('XLEN', KEYS[1]), others,"
-	" redis.call('XRANGE', KEYS[1], ARGV[1], '+', 'COUNT', " NEWS ") }\n";
+	" redis.call('XRANGE', KEYS[1], ARGV[1], '+', 'COUNT', " NEWS "),"
+	" told and told[1][2] or {}, string.format('%.0f', now) }\n";
 
 /* ---- numbers of the stream ---- */
 
@@ -212,26 +215,29 @@ void redis_send_put(struct store_redis *redis, redisCallbackFn *done, struct sto
 	text_free(&marks);
 }
 
-void redis_send_learn(struct store_redis *redis, redisCallbackFn *done, void *arg, uint64_t known)
+void redis_send_learn(struct store_redis *redis, redisCallbackFn *done, void *arg, uint64_t known, uint64_t heard)
 {
-	struct text marks = { 0 }, seen = { 0 };
-	char number[DIGITS], process[DIGITS], ends[DIGITS];
+	struct text marks = { 0 }, seen = { 0 }, told = { 0 };
+	char number[DIGITS], process[DIGITS], ends[DIGITS], last[DIGITS];
 
 	own_key(redis, &marks, "marks");
 	own_key(redis, &seen, "seen");
-	if (marks.failed || seen.failed) {
+	own_key(redis, &told, "news");
+	if (marks.failed || seen.failed || told.failed) {
 		redis_link_drop(&redis->link, "out of memory");
 		done(NULL, NULL, arg);
 	} else {
-		struct slice args[] = { REDIS_WORD("EVAL"), REDIS_WORD(learn_script), REDIS_WORD("2"),
-			REDIS_TEXT(marks), REDIS_TEXT(seen), redis_number_write(number, sizeof number, known),
-			digits(process, redis->process), digits(ends, REDIS_EXPIRE_S),
-			{ redis->own, strlen(redis->own) } };
+		struct slice args[] = { REDIS_WORD("EVAL"), REDIS_WORD(learn_script), REDIS_WORD("3"),
+			REDIS_TEXT(marks), REDIS_TEXT(seen), REDIS_TEXT(told),
+			redis_number_write(number, sizeof number, known), digits(process, redis->process),
+			digits(ends, REDIS_EXPIRE_S), { redis->own, strlen(redis->own) },
+			redis_number_write(last, sizeof last, heard) };
 
 		redis_link_send(&redis->link, done, arg, sizeof args / sizeof *args, args);
 	}
 	text_free(&marks);
 	text_free(&seen);
+	text_free(&told);
 }
 
 void redis_send_part(struct store_redis *redis, redisCallbackFn *done, void *arg)
@@ -262,6 +268,16 @@ static bool reply_is_array(const redisReply *r, size_t elements)
 	return r->type == REDIS_REPLY_ARRAY && r->elements == elements;
 }
 
+bool redis_reply_is_texts(const redisReply *r, size_t elements)
+{
+	if (!reply_is_array(r, elements))
+		return false;
+	for (size_t i = 0; i < elements; i++)
+		if (!reply_is_text(r->element[i]))
+			return false;
+	return true;
+}
+
 /* One mark: its number, and names and values in the order of mark_script. */
 static bool news_mark_read(struct redis_news_mark *to, const redisReply *r)
 {
@@ -269,11 +285,8 @@ static bool news_mark_read(struct redis_news_mark *to, const redisReply *r)
 	const redisReply *fields;
 
 	if (!reply_is_array(r, 2) || !reply_is_text(r->element[0]) ||
-	    !reply_is_array(fields = r->element[1], MARK_FIELDS))
+	    !redis_reply_is_texts(fields = r->element[1], MARK_FIELDS))
 		return false;
-	for (size_t i = 0; i < MARK_FIELDS; i++)
-		if (!reply_is_text(fields->element[i]))
-			return false;
 	const char *letter = fields->element[1]->len == 1 ? strchr(letters, fields->element[1]->str[0]) : NULL;
 	if (!letter || fields->element[11]->len > REDIS_MARK_URL)
 		return false;
@@ -290,10 +303,13 @@ bool redis_news_read(struct redis_news *news, const redisReply *r)
 {
 	const redisReply *others, *marks;
 
-	if (!reply_is_array(r, 4) || !reply_is_text(r->element[0]) || r->element[1]->type != REDIS_REPLY_INTEGER ||
+	if (!reply_is_array(r, 6) || !reply_is_text(r->element[0]) || r->element[1]->type != REDIS_REPLY_INTEGER ||
 	    (others = r->element[2])->type != REDIS_REPLY_ARRAY ||
-	    (marks = r->element[3])->type != REDIS_REPLY_ARRAY || marks->elements > REDIS_NEWS)
+	    (marks = r->element[3])->type != REDIS_REPLY_ARRAY || marks->elements > REDIS_NEWS ||
+	    (news->told = r->element[4])->type != REDIS_REPLY_ARRAY || news->told->elements > REDIS_NEWS ||
+	    !reply_is_text(r->element[5]))
 		return false;
+	news->now_ms = strtoull(r->element[5]->str, NULL, 10);
 	news->last_known = redis_number_read(r->element[0]->str);
 	news->length = (uint64_t)r->element[1]->integer;
 	news->least = UINT64_MAX;

@@ -98,7 +98,8 @@ bool store_thread_is_idle(struct store_thread *);                              /
 void store_thread_set_away(struct store_thread *, bool away);
 /* Tells who listens of a purge by another process. */
 void store_thread_purged(struct store_thread *, const struct store_mark *);    /* as store_ops.listen says */
-/* Tells who hears. */
+/* Whether somebody hears; and tells him. */
+bool store_thread_is_heard(struct store_thread *);
 void store_thread_news(struct store_thread *, struct slice topic, struct slice text, uint64_t age_ms);
 void store_thread_message(struct store_thread *, struct slice text);
 /* Whether somebody still waits for the operation; not so once its wait was cancelled. */

@@ -125,6 +125,14 @@ void store_thread_hear(struct store *store, const struct store_ears *ears)
 	pthread_mutex_unlock(&thread->listening);
 }
 
+bool store_thread_is_heard(struct store_thread *thread)
+{
+	pthread_mutex_lock(&thread->listening);
+	bool heard = thread->ears.news;
+	pthread_mutex_unlock(&thread->listening);
+	return heard;
+}
+
 void store_thread_news(struct store_thread *thread, struct slice topic, struct slice text, uint64_t age_ms)
 {
 	pthread_mutex_lock(&thread->listening);

@@ -172,13 +172,24 @@ class FakeRedis:
                 return b":0\r\n"
         return self.do_hset(key, b"=" + rest, record, b"@" + rest, b"")
 
-    def eval_learn(self, _, known, process, *__):
+    def eval_learn(self, _, __, known, process, *___):
         if not self.marks:
             self.mark(b"b", b"", b"0", process, b"0", b"")
         at = int(known.split(b"-")[0])
         return array(bulk(b"%d-0" % min(at, len(self.marks))), b":%d\r\n" % len(self.marks), array(), array(*(
             array(bulk(number), array(*map(bulk, itertools.chain(*zip((b"w", b"s", b"n", b"p", b"a", b"u"), words)))))
-            for number, *words in self.marks[max(at - 1, 0):][:256])))
+            for number, *words in self.marks[max(at - 1, 0):][:256])), array(), bulk(b"0"))
+
+    def eval_lease(self, *_):
+        return array(bulk(b"mine"))
+
+    def eval_release(self, *_):
+        return array()
+
+    eval_tell = eval_release
+
+    def do_subscribe(self, channel):
+        return array(bulk(b"subscribe"), bulk(channel), b":1\r\n")
 
     def do_ping(self):
         return b"+PONG\r\n"

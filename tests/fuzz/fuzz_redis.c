@@ -83,8 +83,8 @@ static bool answer_script(int fd, const char *command, size_t len)
 		return say(fd, ":1\r\n", 4);
 	if (memmem(command, len, "utfeed mark", 11))
 		return say(fd, "$3\r\n1-0\r\n", 9);
-	return say(fd, "*4\r\n$3\r\n", 8) && (memmem(command, len, "\r\n0-0\r\n", 7) ? say(fd, none, sizeof none - 1) : say(fd, known, sizeof known - 1)) &&
-		say(fd, mark, sizeof mark - 1);
+	return say(fd, "*6\r\n$3\r\n", 8) && (memmem(command, len, "\r\n0-0\r\n", 7) ? say(fd, none, sizeof none - 1) : say(fd, known, sizeof known - 1)) &&
+		say(fd, mark, sizeof mark - 1) && say(fd, "*0\r\n$1\r\n0\r\n", 11);
 }
 
 static bool answer_honestly(int fd, const char *name, const char *command, size_t len)

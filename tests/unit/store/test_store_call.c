@@ -4,6 +4,7 @@
 #include "tests/unit/redis_server.h"
 #include "tests/unit/unit.h"
 
+#include <pthread.h>
 #include <signal.h>
 
 #define KEY "http://a/\nk"
@@ -159,5 +160,121 @@ static void refused_while_away(void)
 	redis_server.timeout_ms = 60000;
 }
 
+/* ---- what is heard ---- */
+
+struct heard { pthread_mutex_t lock; char text[16384]; };
+
+static void heard_add(struct heard *heard, struct slice a, struct slice b)
+{
+	pthread_mutex_lock(&heard->lock);
+	size_t len = strlen(heard->text);
+	snprintf(heard->text + len, sizeof heard->text - len, "%.*s:%.*s ", (int)a.len, a.at, (int)b.len, b.at);
+	pthread_mutex_unlock(&heard->lock);
+}
+
+static void on_news(void *arg, struct slice topic, struct slice text, uint64_t age_ms)
+{
+	CU_ASSERT(age_ms < 60000);
+	heard_add(arg, topic, text);
+}
+
+static void on_message(void *arg, struct slice text)
+{
+	heard_add(arg, (struct slice){ "message", text.len ? 7 : 0 }, text.at ? text : (struct slice){ "missed", 6 });
+}
+
+/* Waits until it has heard that, anywhere. */
+static bool hears(struct heard *heard, const char *text)
+{
+	bool there = false;
+
+	for (int i = 0; i < 2000 && !there; i++, stores_nap()) {
+		pthread_mutex_lock(&heard->lock);
+		there = strstr(heard->text, text);
+		pthread_mutex_unlock(&heard->lock);
+	}
+	return there;
+}
+
+static void listen_to(struct store *s, struct heard *heard)
+{
+	struct store_ears ears = { on_news, on_message, heard };
+
+	s->ops->hear(s, &ears);
+}
+
+static void tell(struct store *s, const char *text)
+{
+	struct store_call call = { .script = SCRIPT_TELL, .name = TEXT("news"), .n = 3,
+		.args = { TEXT("topic"), { text, strlen(text) }, TEXT("60") } };
+
+	CU_ASSERT(s->ops->call(s, &call));
+}
+
+/* The other process hears news and messages, in their order; who tells does not hear its own. */
+static void others_hear(void)
+{
+	static struct heard mine = { .lock = PTHREAD_MUTEX_INITIALIZER }, theirs = { .lock = PTHREAD_MUTEX_INITIALIZER },
+		late = { .lock = PTHREAD_MUTEX_INITIALIZER };
+	struct store *s, *other, *third;
+
+	if (redis_server_missing("redis-server", false))
+		UNIT_SKIP("no redis-server");
+	s = redis_server_store();
+	other = redis_server_open("se cret", "u*t:");
+	listen_to(s, &mine);
+	listen_to(other, &theirs);
+	CU_ASSERT(redis_server_wakes(other));
+	CU_ASSERT(asked(s, "1", "mine") && asked(other, "1", "wait"));
+	CU_ASSERT(hears(&theirs, ":missed"));                 /* until it is subscribed */
+	tell(s, "one");
+	tell(s, "two");
+	release(s, "1", "");
+	UNIT_ROW(hears(&theirs, "topic:one topic:two "), "news");
+	UNIT_ROW(hears(&theirs, "message:me"), "a message");
+	UNIT_ROW(strstr(theirs.text, "topic:two") < strstr(theirs.text, "message:me"), "the news before the message");
+	tell(other, "three");
+	UNIT_ROW(hears(&mine, "topic:three") && !strstr(mine.text, "one"), "not its own");
+	third = redis_server_open("se cret", "u*t:");
+	listen_to(third, &late);
+	UNIT_ROW(hears(&late, "topic:one topic:two topic:three "), "who comes later hears what was told before");
+	third->ops->free(third);
+	other->ops->free(other);
+	s->ops->free(s);
+	redis_server_stop();
+}
+
+/* More news than one reply has, and a server that is away. */
+static void hears_all_again(void)
+{
+	static struct heard theirs = { .lock = PTHREAD_MUTEX_INITIALIZER };
+	struct store *s, *other;
+	char text[16];
+
+	if (redis_server_missing("redis-server", false))
+		UNIT_SKIP("no redis-server");
+	redis_server.timeout_ms = 500;
+	s = redis_server_store();
+	for (int i = 0; i < 600; i++) {
+		snprintf(text, sizeof text, "%d", i);
+		tell(s, text);
+	}
+	CU_ASSERT(stores_settle(s));
+	other = redis_server_open("se cret", "u*t:");
+	listen_to(other, &theirs);
+	UNIT_ROW(hears(&theirs, "topic:599"), "all pages");
+	theirs.text[0] = '\0';
+	kill(redis_server.pid, SIGSTOP);
+	UNIT_ROW(hears(&theirs, ":missed"), "the server is away: messages may be missed");
+	kill(redis_server.pid, SIGCONT);
+	theirs.text[0] = '\0';
+	CU_ASSERT(redis_server_wakes(other));
+	UNIT_ROW(hears(&theirs, "topic:599"), "it is back: once more");
+	other->ops->free(other);
+	s->ops->free(s);
+	redis_server_stop();
+	redis_server.timeout_ms = 60000;
+}
+
 UNIT_SUITE(store_call, { "leases", leases }, { "stored-answers", stored_answers }, { "owner-dies", owner_dies },
-	{ "refused-while-away", refused_while_away })
+	{ "refused-while-away", refused_while_away }, { "others-hear", others_hear }, { "hears-all-again", hears_all_again })

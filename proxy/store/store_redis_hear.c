@@ -1,0 +1,170 @@
+/* Owns what this process hears of the others through the Redis server: their news, which are learnt together with
+ * their purges (store_redis_marks.c), and messages on a channel of its own, over a link of its own. Must not know: what
+ * is said. Invariants: a message is told only once the news have been learnt that were there before it. Of messages
+ * there are REDIS_MESSAGES at most; where some may be missing, that is told instead. News are told at least once. */
+#include "proxy/store/store_redis_internal.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "proxy/base/container_of.h"
+
+enum { PING_MS = 5000, NUMBER_MS = 20, TOLD_FIELDS = 6 };
+
+void redis_channel(struct store_redis *redis, struct text *channel)
+{
+	redis_own_key(redis, channel, "to:", 3);
+	text_printf(channel, "%" PRIu64, redis->process);
+}
+
+/* ---- news ---- */
+
+/* Names and values in the order of tell_script. */
+static void hear_one(struct store_redis *redis, const redisReply *r, uint64_t now_ms)
+{
+	const redisReply *fields;
+
+	if (r->type != REDIS_REPLY_ARRAY || r->elements != 2 || r->element[0]->type != REDIS_REPLY_STRING ||
+	    !redis_reply_is_texts(fields = r->element[1], TOLD_FIELDS)) {
+		redis_count_error(redis);
+		return;
+	}
+	uint64_t number = redis_number_read(r->element[0]->str), at_ms = number >> NUMBER_MS;
+	if (number > redis->hearing.last)
+		redis->hearing.last = number;
+	if (strtoull(fields->element[1]->str, NULL, 10) != redis->process)
+		store_thread_news(&redis->thread, (struct slice){ fields->element[3]->str, fields->element[3]->len },
+		    (struct slice){ fields->element[5]->str, fields->element[5]->len },
+		    now_ms > at_ms ? now_ms - at_ms : 0);
+}
+
+/* ---- messages ---- */
+
+static void hear_deliver(struct store_redis *redis, struct redis_messages *messages)
+{
+	for (size_t i = 0; i < messages->n; i++)
+		store_thread_message(&redis->thread, (struct slice){ messages->all[i].text, messages->all[i].len });
+	if (messages->missed)
+		store_thread_message(&redis->thread, (struct slice){ NULL, 0 });
+	messages->n = 0;
+	messages->missed = false;
+}
+
+static void hear_note(struct store_redis *redis, const char *text, size_t len)
+{
+	struct redis_messages *came = &redis->hearing.came;
+
+	if (came->n == REDIS_MESSAGES || len > REDIS_MESSAGE_MAX) {
+		came->missed = true;
+	} else {
+		memcpy(came->all[came->n].text, text, len);
+		came->all[came->n++].len = len;
+	}
+	if (redis->up && !redis->ending)
+		redis_learn(redis);
+}
+
+void redis_hear_asked(struct store_redis *redis)
+{
+	struct redis_hearing *hearing = &redis->hearing;
+
+	if (hearing->due.n || hearing->due.missed)
+		return;
+	hearing->due = hearing->came;
+	hearing->came.n = 0;
+	hearing->came.missed = false;
+}
+
+bool redis_hear_news(struct store_redis *redis, const struct redis_news *news)
+{
+	struct redis_hearing *hearing = &redis->hearing;
+	uint64_t before = hearing->last;
+
+	for (size_t i = 0; i < news->told->elements && store_thread_is_heard(&redis->thread); i++)
+		hear_one(redis, news->told->element[i], news->now_ms);
+	if (news->told->elements == REDIS_NEWS && hearing->last > before)
+		return false;
+	hear_deliver(redis, &hearing->due);
+	return !hearing->came.n && !hearing->came.missed;
+}
+
+/* ---- the link ---- */
+
+static struct store_redis *redis_of_hearing(struct redis_link *link)
+{
+	return container_of(link, struct store_redis, hearing.link);
+}
+
+static void on_heard(redisAsyncContext *ac, void *answer, void *arg)
+{
+	struct store_redis *redis = arg;
+	const redisReply *reply = answer;
+
+	if (!reply || redis->hearing.link.connection != ac)
+		return;
+	if (reply->type == REDIS_REPLY_ERROR) {
+		redis_link_drop(&redis->hearing.link, reply->str);
+	} else if (reply->type == REDIS_REPLY_ARRAY && reply->elements == 3) {
+		redis_link_watch(&redis->hearing.link, false);
+		redis_link_works(&redis->hearing.link);
+		if (reply->element[2]->type == REDIS_REPLY_STRING)
+			hear_note(redis, reply->element[2]->str, reply->element[2]->len);
+		else if (!redis->hearing.begun)        /* what came before it was subscribed is lost */
+			redis->hearing.came.missed = redis->hearing.begun = true;
+	}
+}
+
+static void hear_subscribe(struct store_redis *redis)
+{
+	struct text channel = { 0 };
+
+	redis_channel(redis, &channel);
+	redis_link_watch(&redis->hearing.link, true);
+	loop_arm(redis->thread.loop, &redis->hearing.ping, PING_MS);
+	if (channel.failed)
+		redis_link_drop(&redis->hearing.link, "out of memory");
+	else
+		redis_link_subscribe(&redis->hearing.link, on_heard, redis, (struct slice)REDIS_TEXT(channel));
+	text_free(&channel);
+}
+
+static void hear_greeted(struct redis_link *link)
+{
+	hear_subscribe(redis_of_hearing(link));
+}
+
+static void hear_lost(struct redis_link *link)
+{
+	struct store_redis *redis = redis_of_hearing(link);
+
+	loop_disarm(redis->thread.loop, &redis->hearing.ping);
+	redis->hearing.begun = false;
+}
+
+static void on_ping(struct timer *timer)
+{
+	hear_subscribe(container_of(timer, struct store_redis, hearing.ping));
+}
+
+void redis_hear_begin(struct store_redis *redis)
+{
+	static const struct redis_link_work work = { .greeted = hear_greeted, .lost = hear_lost };
+
+	redis->hearing.link = (struct redis_link){ 0 };
+	redis->hearing.ping.fire = on_ping;
+	redis_link_open(&redis->hearing.link, &redis->access, redis->thread.loop, &work);
+}
+
+void redis_hear_lost(struct store_redis *redis)
+{
+	struct redis_hearing *hearing = &redis->hearing;
+
+	if (hearing->link.access)
+		redis_link_close(&hearing->link);
+	hearing->last = 0;
+	hearing->came.n = hearing->due.n = 0;
+	hearing->came.missed = false;
+	hearing->due.missed = true;
+	hear_deliver(redis, &hearing->due);
+}
