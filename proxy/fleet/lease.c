@@ -102,7 +102,8 @@ static bool lease_ask(struct fleet_lease *lease)
 
 	lease->again = false;
 	lease->call = (struct store_call){ .loop = lease->loop, .script = SCRIPT_LEASE, .name = lease->key, .n = 5,
-		.args = { token, lease_digits(lasts, lease->lasts_ms), token, lease_digits(at, entry_version_at(lease->key.len)),
+		.args = { token, lease_digits(lasts, lease->lasts_ms), token,
+			lease_digits(at, entry_version_at(lease->key.len)),
 			{ lease->anyhow ? "*" : lease->known, lease->anyhow ? 1 : lease->known_len } },
 		.answered = on_answered };
 	fleet_lease_enter(lease, LEASE_ASKING);

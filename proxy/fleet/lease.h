@@ -28,7 +28,8 @@ struct fleet_lease {
 	/* set before fleet_lease_ask() */
 	struct loop *loop;
 	struct slice key;              /* of the response; outlives the lease */
-	uint64_t lasts_ms;             /* how long it lasts, and so how long one owner is waited for; 0: none is asked for */
+	/* how long it lasts, and so how long one owner is waited for; 0: none is asked for */
+	uint64_t lasts_ms;
 	uint64_t private_ms;           /* how long CAME_PRIVATE holds */
 	/* entry: one reference for the receiver, with STORED; else NULL. The lease may be freed within it. */
 	void (*told)(struct fleet_lease *, enum fleet_answer, struct entry *entry);
