@@ -1,5 +1,4 @@
 """Four utfeeds upon one Redis or Valkey server: what one has asked its origin for, the others have; what one is told, all know (issue 36)."""
-import re
 import time
 
 import pytest
@@ -270,20 +269,3 @@ def test_the_server_ends_while_they_wait(fleet, site):
     assert time.monotonic() - began < TIMEOUT
     held.goes.set()
     assert [client.response().body for client in clients] == [GOOD] * 4
-
-
-# ---- formats ----
-
-def test_two_formats(fleet, site):
-    """What another version of utfeed has stored is never looked at, and never deleted: not by any purge."""
-    four = fleet(2)
-    site["*"] = feed(FRESH)
-    four[0].get("/f")
-    purged(four[0])
-    keys = [key.decode() for key in four.server.ask("KEYS", "*") if b"!" not in key]
-    assert len(keys) == 1
-    other = re.sub(r"\d+:http", "99:http", keys[0], count=1)
-    assert other != keys[0] and four.server.ask("HSET", other, "=", "what only that version reads", "@", "") == 2
-    for how in ("url", "prefix", "host", "all", "soft"):
-        assert purged(four[1], "/f", f"X-Purge: {how}") and four.server.ask("HGET", other, "=") == b"what only that version reads"
-    assert four[0].get("/f").body == GOOD and site.count() == 2

@@ -70,7 +70,7 @@ class Use:
     def age(self):
         """At least so old, in seconds; one that the origin was still answering when the judge asked has no age yet."""
         since = self.over.wall if self.over else self.q.sent.wall
-        return max(0, self.at - since) + int(self.e.fields.get("age", 0))
+        return max(0, self.at - since - self.world.skew) + int(self.e.fields.get("age", 0))
 
     def staleness(self):
         """At least so many seconds past its lifetime; negative: fresh. A soft purge ends the lifetime (utfeed-cache(7) PURGING)."""
@@ -82,7 +82,7 @@ class Use:
 
     def confirmed(self):
         """At least so long ago, in seconds, the origin said so."""
-        return max(0, self.q.sent.wall - (self.over or self.q.sent).wall)
+        return max(0, self.q.sent.wall - (self.over or self.q.sent).wall - self.world.skew)
 
     def kept(self):
         """The last good feed answers while its origin fails, and says so (issue 32 parts 1 and 4)."""
@@ -280,16 +280,16 @@ def wrong_body(q, a, e, world):
     return None if None in wrongs else wrongs[0]
 
 
-def wrong_age(q, a, e, _):
+def wrong_age(q, a, e, world):
     """Section 5.1: told with all that is not first-hand, and true. What asking took counts (section 4.2.3)."""
     told, initial = a.get("age"), int(e.fields.get("age", 0))
     over = e.delivered
     joined = "collapsed" in a.own_status() and e.done and q.sent.ms < e.done.ms + LATE_MS
-    low = max(0, min(q.sent.wall, q.ended.wall) - over.wall) + initial if over and over.seq < q.sent.seq and not joined else 0
+    low = max(0, min(q.sent.wall, q.ended.wall) - over.wall - world.skew) + initial if over and over.seq < q.sent.seq and not joined else 0
     if told is None:
         return low > initial and f"no Age, it is {low} s old"
     took = (q.ended.ms - e.since.ms) // 1000 + 1        # by a clock that the mocked one is not
-    high = max(0, max(q.sent.wall, q.ended.wall) - e.since.wall) + took + initial
+    high = max(0, max(q.sent.wall, q.ended.wall) - e.since.wall) + took + initial + world.skew
     return not low <= int(told) <= high and f"Age {told}, it is {low} to {high} s old"
 
 

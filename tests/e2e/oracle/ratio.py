@@ -59,6 +59,6 @@ def measure(world, troubles):
     for url in {q.url for q in world.requests}:
         exchanges = world.at(url)
         if counts(exchanges, way, world):
-            asked += len(exchanges)
+            asked += sum(not any(begin < x.asked.ms < end for begin, end in troubles) for x in exchanges)
             spare += sum(any(is_spare(x, e, way, world, troubles) for e in exchanges[:n]) for n, x in enumerate(exchanges))
     return asked, spare

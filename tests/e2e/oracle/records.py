@@ -137,13 +137,14 @@ def host_of(url):
 class World:
     """Everything of one run. purges: the removals of all who ask this utfeed, in the order of their coming. at(url): the
     exchanges of a URL, in the order of asking. shared: several utfeeds have one store. unsure: what was stored until then may be gone; begun: since then this utfeed runs; reloaded: with
-    this configuration; settled: what was whole by then is stored. requests: in the order of their coming;
+    this configuration; settled: what was whole by then is stored. requests: in the order of their coming; skew: seconds that the clocks of several
+    utfeeds may be apart;
     failures: (URL, when) of answers that tell that none came."""
 
     def __init__(self, shared=False, purges=None):
         self.purges = [] if purges is None else purges
         self.absences, self.requests, self.failures = [], [], []
-        self.unsure = self.begun = self.reloaded = self.settled = 0
+        self.unsure = self.begun = self.reloaded = self.settled = self.skew = 0
         self.shared, self.exchanges, self.by_url = shared, {}, collections.defaultdict(list)
         self.representations, self.removals, self.answers = {}, [], collections.defaultdict(list)
 

@@ -310,7 +310,7 @@ class Cell:
 class Run:
     """One utfeed and the cells that run against it."""
 
-    def __init__(self, store, workers, more=(), secure=False, steady=False, http2=False):
+    def __init__(self, store, workers, more=(), secure=False, steady=False, http2=False, bench=Bench):
         self.serials, self.requests, self.floods, self.probes = (itertools.count(1) for _ in range(4))
         self.paths, self.known, self.waits, self.probing = {}, {}, {}, {}
         self.cells, self.wants_rest, self.resting, self.stopped = set(), [], [], False
@@ -319,7 +319,7 @@ class Run:
         self.restarts = self.kills = False
         self.passing = 0
         self.stats, self.answers, self.random = collections.Counter(), 0, random.Random(0)
-        self.bench = Bench(store, workers, self.asked, more, secure, steady, http2)
+        self.bench = bench(store, workers, self.asked, more, secure, steady, http2)
         self.free()
 
     def client(self, way, url, http2=False):
@@ -362,7 +362,7 @@ class Run:
             if self.stopped:
                 return
             # the clock was put forward while the origin answered; a connection ended, which was another's fault
-            if answer.status == 504 and self.steady or answer.status == 502 and self.bench.http2:
+            if answer.status == 504 and self.steady or answer.status == 502 and self.bench.http2 or answer.cut and self.bench.count > 2:
                 return ask(shape)
             assert answer.status == 200 and request, f"probe of {shape}: {answer.status} {answer.body}"
             self.known[shape] = request
