@@ -80,8 +80,8 @@ struct cache_ticket cache_ticket(struct cache *cache, const char *key, size_t le
 {
 	/* all before the gate: a purge in between counts */
 	uint64_t prefixes = prefixes_number(cache->prefixes);
-	uint64_t since = cache->second ? atomic_load(&cache->second->known) : 0;
-	uint64_t asked = cache->second ? atomic_load(&cache->second->asked) : 0;
+	struct store *second = cache->second ? store_of(cache->second, key, len) : NULL;
+	uint64_t since = second ? atomic_load(&second->known) : 0, asked = second ? atomic_load(&second->asked) : 0;
 	const struct gate *gate = gate_open(cache, key, len);
 	struct cache_ticket ticket = { .gate = (unsigned)(gate - cache->gates), .purges = gate->purges,
 		.changes = gate->changes, .prefixes = prefixes, .since = since, .asked = asked };

@@ -24,6 +24,7 @@ struct store_wait {
 	struct entry *entry;           /* the answer on its way to got() */
 	bool owed;                     /* settlement: removals are not done yet; the store goes on trying */
 	void *pending;                 /* for the store alone; NULL: not waiting */
+	struct store *shard;           /* for a store of several alone */
 };
 
 /* entries, bytes, owed and away tell the present state; the others count since the start. */
@@ -81,11 +82,13 @@ struct store_ops {
 	void (*uncall)(struct store *, struct store_call *);
 	/* As for listen(). NULL where call is. */
 	void (*hear)(struct store *, const struct store_ears *);
+	/* The one of several stores that has the key, by its first line. NULL: it is no store of several. */
+	struct store *(*shard)(struct store *, const char *key, size_t len);
 	void (*stats)(struct store *, struct store_stats *);
 	void (*free)(struct store *);
 };
 
-/* The first member of every store. */
+/* The first member of every store. What it counts is of the store that has a key (store_of()). */
 struct store {
 	const struct store_ops *ops;
 	/* The number of the latest purge that this process knows of. An entry whose fetch began before a purge that
@@ -93,5 +96,10 @@ struct store {
 	_Atomic uint64_t known;
 	_Atomic uint64_t asked;        /* how many purges this process has asked for: a fetch knows of these, too */
 };
+
+static inline struct store *store_of(struct store *store, const char *key, size_t len)
+{
+	return store->ops->shard ? store->ops->shard(store, key, len) : store;
+}
 
 #endif

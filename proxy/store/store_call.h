@@ -17,6 +17,7 @@ enum { CALL_ARGS_MAX = 12 };
 struct store_value { struct slice text; int64_t number; };
 
 struct entry;
+struct store;
 /* One block with its texts. */
 struct store_reply {
 	struct entry *entry;           /* that stands with the script's name; NULL: the script gives none */
@@ -40,6 +41,7 @@ struct store_call {
 	 * has refused the script, or its reply is none. */
 	struct store_reply *reply;
 	void *pending;                 /* for the store alone; NULL: not waiting */
+	struct store *shard;           /* for a store of several alone */
 };
 
 void store_reply_free(struct store_reply **);

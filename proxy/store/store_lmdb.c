@@ -383,7 +383,7 @@ static int lmdb_start(struct store_lmdb *lmdb, const char *path, size_t map_byte
 	lmdb->exit.fire = lmdb_on_exit;
 	lmdb->look.fire = lmdb_on_look;
 	TAILQ_INIT(&lmdb->awaiting);
-	if (store_thread_start(&lmdb->thread, &lmdb_work))
+	if (store_thread_start(&lmdb->thread, &lmdb_work, NULL))
 		return EAGAIN;
 	lmdb_writer_attach(lmdb->writer, &lmdb->thread, &lmdb->back);
 	return 0;

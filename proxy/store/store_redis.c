@@ -13,6 +13,11 @@
 #include <sys/random.h>
 
 #include "proxy/base/log.h"
+#include "proxy/store/store_shards.h"
+
+/* A cluster's slots of these hash tags are evenly apart: 512, 1536, ... 15872. They never change, for the keys have
+ * them. */
+static const char *const redis_tags[STORE_SHARDS] = { "ms3", "mws", "pt6", "arf", "mb1", "eoi", "pe4", "acd", "gxm", "ou5", "c0h", "ky8", "gio", "qn", "ceb", "rc2" };
 
 static void redis_begin(struct store_thread *thread)
 {
@@ -48,15 +53,10 @@ static void redis_free(struct store *store)
 	struct store_redis *redis = (struct store_redis *)(void *)store;
 
 	store_thread_stop(&redis->thread);
-	redis_access_free(&redis->access);
+	redis_access_unref(&redis->access);
 	redis_marks_free(&redis->marks);
 	redis_free_names(redis);
 	free(redis);
-}
-
-int store_redis_login(struct store *store, const char *user, const char *password)
-{
-	return redis_access_login(&((struct store_redis *)(void *)store)->access, user, password);
 }
 
 static const struct store_ops redis_ops = {
@@ -65,18 +65,6 @@ static const struct store_ops redis_ops = {
 	.listen = store_thread_listen, .call = store_thread_call, .uncall = store_thread_uncall,
 	.hear = store_thread_hear, .free = redis_free,
 };
-
-bool store_redis_refuses(const struct redis_settings *settings, struct store_redis_why *why)
-{
-	struct tls_why tls = { .file = TLS_FILE_NONE };
-	struct redis_access access;
-	const char *text = redis_access_init(&access, settings, &tls);
-
-	redis_access_free(&access);
-	snprintf(why->text, sizeof why->text, "%s", text ? text : "");
-	why->ca_file = tls.file == TLS_FILE_CA;
-	return text;
-}
 
 /* False: out of memory. */
 static bool redis_name_keys(struct store_redis *redis, const char *prefix)
@@ -92,27 +80,78 @@ static bool redis_name_keys(struct store_redis *redis, const char *prefix)
 	    getrandom(&redis->process, sizeof redis->process, 0) == sizeof redis->process;
 }
 
-struct store *store_redis_new(const struct redis_settings *settings)
+/* beside NULL: it gets a thread of its own. NULL: out of memory, or no thread. */
+static struct store *redis_new(struct redis_access *access, const char *prefix, struct store *beside)
 {
 	struct store_redis *redis = calloc(1, sizeof *redis);
-	const char *why = "out of memory";
-	struct tls_why tls_why;
 
-	if (redis) {
-		redis->thread.store.ops = &redis_ops;
-		redis->thread.away = true;
-		TAILQ_INIT(&redis->held);
-		redis_marks_init(&redis->marks);
-		if (redis_name_keys(redis, settings->prefix) &&
-		    !(why = redis_access_init(&redis->access, settings, &tls_why))) {
-			if (!store_thread_start(&redis->thread, &redis_work))
-				return &redis->thread.store;
-			why = strerror(EAGAIN);
-		}
-		redis_access_free(&redis->access);
-		redis_free_names(redis);
-	}
-	log_error("redis store: %s", why);
+	if (!redis)
+		return NULL;
+	redis->thread.store.ops = &redis_ops;
+	redis->thread.away = true;
+	redis->access = redis_access_ref(access);
+	TAILQ_INIT(&redis->held);
+	redis_marks_init(&redis->marks);
+	if (redis_name_keys(redis, prefix) &&
+	    !store_thread_start(&redis->thread, &redis_work, (struct store_thread *)(void *)beside))
+		return &redis->thread.store;
+	redis_access_unref(&redis->access);
+	redis_free_names(redis);
 	free(redis);
 	return NULL;
+}
+
+/* All shards have one thread, for it has little to do. NULL: out of memory, or no thread. */
+static struct store *redis_new_shards(struct redis_access *access, const char *prefix)
+{
+	struct store *of[STORE_SHARDS] = { NULL }, *store = NULL;
+	size_t n = 0;
+
+	for (; n < STORE_SHARDS; n++) {
+		struct text name = { 0 };
+
+		text_printf(&name, "%s{%s}", prefix, redis_tags[n]);
+		text_add(&name, "", 1);
+		of[n] = name.failed ? NULL : redis_new(access, name.bytes, of[0]);
+		text_free(&name);
+		if (!of[n])
+			break;
+	}
+	if (n == STORE_SHARDS && (store = store_shards_new(of)))
+		return store;
+	for (; n; n--)
+		of[n - 1]->ops->free(of[n - 1]);
+	return NULL;
+}
+
+struct store *store_redis_new(const struct redis_settings *settings)
+{
+	struct store_redis_why why;
+	struct redis_access *access = redis_access_new(settings, &why);
+	struct store *store = NULL;
+
+	if (access && settings->where->kind == CONF_REDIS_CLUSTER)
+		store = redis_new_shards(access, settings->prefix);
+	else if (access)
+		store = redis_new(access, settings->prefix, NULL);
+	if (!store)
+		log_error("redis store: %s", access ? "no memory or no thread" : why.text);
+	redis_access_unref(&access);
+	return store;
+}
+
+bool store_redis_refuses(const struct redis_settings *settings, struct store_redis_why *why)
+{
+	struct redis_access *access = redis_access_new(settings, why);
+	bool refuses = !access;
+
+	redis_access_unref(&access);
+	return refuses;
+}
+
+int store_redis_login(struct store *store, const char *user, const char *password)
+{
+	struct store_redis *redis = (struct store_redis *)(void *)store_of(store, "", 0);
+
+	return redis_access_login(redis->access, user, password);
 }

@@ -99,7 +99,7 @@ void redis_connect(struct store_redis *redis)
 
 	redis->last.fire = on_last;
 	redis->patience.fire = on_patience;
-	redis_link_open(&redis->link, &redis->access, redis->thread.loop, &work);
+	redis_link_open(&redis->link, redis->access, redis->thread.loop, &work);
 }
 
 void redis_disconnect(struct store_redis *redis)
@@ -107,7 +107,7 @@ void redis_disconnect(struct store_redis *redis)
 	if (redis->ending)
 		return;
 	redis->ending = redis->link.hurries = true;
-	loop_arm(redis->thread.loop, &redis->last, redis->access.settings.timeout_ms);
+	loop_arm(redis->thread.loop, &redis->last, redis->access->settings.timeout_ms);
 	redis_check_end(redis);
 	if (!redis->over && !redis->link.connection)
 		redis_link_connect(&redis->link);

@@ -45,7 +45,7 @@ struct store_redis {
 	struct store_thread thread;
 	char *prefix;                          /* what all keys begin with */
 	char *own;                             /* what the keys of URLs of this format begin with */
-	struct redis_access access;
+	struct redis_access *access;
 	struct redis_link link;
 	bool up;                               /* the greeting was answered, and what others purged is known */
 	bool refuses;                          /* it refused the last entry, which was logged */

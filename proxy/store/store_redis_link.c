@@ -392,16 +392,15 @@ int redis_access_login(struct redis_access *access, const char *user, const char
 	return 0;
 }
 
-const char *redis_access_init(struct redis_access *access, const struct redis_settings *settings, struct tls_why *why)
+/* NULL, or why there is no access. */
+static const char *access_init(struct redis_access *access, const struct redis_settings *settings, struct tls_why *why)
 {
 	const struct tls_settings tls = { .side = TLS_CLIENT, .verify = true,
 		.ca_file = settings->ca_file ? settings->ca_file : "", .cert = "", .key = "" };
 
-	*access = (struct redis_access){ .settings = *settings, .lock = PTHREAD_MUTEX_INITIALIZER };
-	access->settings.prefix = access->settings.user = access->settings.password = NULL;
 	if (settings->tls && !HAS_TLS)
 		return "this build has no TLS for Redis (hiredis_ssl, hiredis 1.0); write cache-redis-tls = off";
-	if (redis_access_login(access, settings->user, settings->password))
+	if (!access || redis_access_login(access, settings->user, settings->password))
 		return "out of memory";
 	if (!settings->tls)
 		return NULL;
@@ -409,9 +408,38 @@ const char *redis_access_init(struct redis_access *access, const struct redis_se
 	return (access->tls = tls_context_new(&tls, why)) ? NULL : why->text;
 }
 
-void redis_access_free(struct redis_access *access)
+struct redis_access *redis_access_new(const struct redis_settings *settings, struct store_redis_why *why)
 {
+	struct redis_access *access = malloc(sizeof *access);
+	struct tls_why tls = { .file = TLS_FILE_NONE };
+
+	if (access)
+		*access = (struct redis_access){ .settings = *settings, .lock = PTHREAD_MUTEX_INITIALIZER, .refs = 1 };
+	const char *text = access_init(access, settings, &tls);
+	snprintf(why->text, sizeof why->text, "%s", text ? text : "");
+	why->ca_file = tls.file == TLS_FILE_CA;
+	if (text && access)
+		redis_access_unref(&access);
+	if (access)
+		access->settings.prefix = access->settings.user = access->settings.password = NULL;
+	return access;
+}
+
+struct redis_access *redis_access_ref(struct redis_access *access)
+{
+	access->refs++;
+	return access;
+}
+
+void redis_access_unref(struct redis_access **ap)
+{
+	struct redis_access *access = *ap;
+
+	*ap = NULL;
+	if (!access || --access->refs)
+		return;
 	tls_context_unref(&access->tls);
 	free(access->user);
 	free(access->password);
+	free(access);
 }

@@ -18,18 +18,19 @@
 #include "proxy/net/tls_context.h"
 #include "proxy/store/store_redis.h"
 
-/* Where the server is, and as whom to log in. */
+/* Where the server is, and as whom to log in. It has counted references; those who hold them live and end together. */
 struct redis_access {
 	struct redis_settings settings;        /* user, password and prefix are NULL here */
 	struct tls_context *tls;               /* NULL: no TLS */
 	pthread_mutex_t lock;                  /* guards the next two */
 	char *user, *password;                 /* NULL: none */
 	size_t complaining;                    /* links whose server is away; of their thread */
+	size_t refs;
 };
-/* The strings of the settings must outlive it, but for user and password. Returns NULL, or the reason why a connection
- * cannot be made; it may stand in why. */
-const char *redis_access_init(struct redis_access *, const struct redis_settings *, struct tls_why *why);
-void redis_access_free(struct redis_access *);
+/* One reference. NULL: a connection cannot be made; why tells the reason. */
+struct redis_access *redis_access_new(const struct redis_settings *, struct store_redis_why *why);
+struct redis_access *redis_access_ref(struct redis_access *);
+void redis_access_unref(struct redis_access **);
 /* Copied; they count from the next connection on. -1: out of memory, and nothing was done. */
 int redis_access_login(struct redis_access *, const char *user, const char *password)
     __attribute__((warn_unused_result));

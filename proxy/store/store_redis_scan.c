@@ -185,6 +185,6 @@ void redis_scan(struct store_redis *redis, struct store_op *op)
 	redis->scan = op;
 	redis->scan_over = redis->scan_failed = false;
 	redis->scanned = redis->scan_pages = 0;
-	loop_arm(redis->thread.loop, &redis->patience, redis->access.settings.timeout_ms);
+	loop_arm(redis->thread.loop, &redis->patience, redis->access->settings.timeout_ms);
 	scan_mark(redis, op, on_scan_marked);
 }

@@ -55,18 +55,20 @@ struct store_work {
 struct store_thread {
 	struct store store;
 	const struct store_work *work;
+	struct store_thread *beside;   /* the store whose thread and loop it uses; NULL: they are its own */
 	pthread_t thread;
 	struct loop *loop;             /* the thread's */
-	struct task task;              /* on that loop */
+	struct task task, leaves;      /* on that loop */
+	bool begun;                    /* of the thread alone */
 	pthread_mutex_t lock;          /* guards what follows */
-	pthread_cond_t started;
+	pthread_cond_t changed;        /* running, left */
 	struct store_op_list queue;
 	size_t queued, queued_bytes;   /* all operations in queue */
 	size_t owed, owed_bytes;       /* the removals among them */
 	LIST_HEAD(, store_op) owed_by_key[STORE_OWED_BUCKETS];
 	uint64_t secret[2];
 	struct store_op *again;        /* the last operation put back since one was taken; NULL: none */
-	bool running, stopping;
+	bool running, stopping, left;
 	bool wipe;                     /* everything is to be removed before any operation is taken */
 	bool away;                     /* the place of the entries cannot be reached: lookups and entries are refused */
 	struct store_stats stats;
@@ -76,9 +78,11 @@ struct store_thread {
 	struct store_ears ears;        /* guarded likewise; all NULL: nobody hears */
 };
 
-/* -1: no thread, no loop */
-int store_thread_start(struct store_thread *, const struct store_work *) __attribute__((warn_unused_result));
-/* Returns once the thread has ended; no store_wait may be pending. Removals that are still owed are logged. */
+/* beside: a started store that stops later; NULL: the store gets a thread and a loop of its own. -1: no thread, no loop */
+int store_thread_start(struct store_thread *, const struct store_work *, struct store_thread *beside)
+    __attribute__((warn_unused_result));
+void store_thread_end(struct store_thread *);          /* it begins to stop; nobody asks it for anything any more */
+/* Returns once the store has left its thread; no store_wait may be pending. Removals that are still owed are logged. */
 void store_thread_stop(struct store_thread *);
 
 /* On the store's thread. */

@@ -156,9 +156,25 @@ void store_thread_count(struct store_thread *thread, const struct store_stats *m
 	pthread_mutex_unlock(&thread->lock);
 }
 
+static void on_left(struct task *task)
+{
+	struct store_thread *thread = container_of(task, struct store_thread, leaves);
+
+	store_thread_set_away(thread, true);   /* may wake the task, for the last time */
+	loop_forget(thread->loop, &thread->task);
+	pthread_mutex_lock(&thread->lock);
+	thread->left = true;
+	pthread_cond_signal(&thread->changed);
+	pthread_mutex_unlock(&thread->lock);
+}
+
+/* Beside another store it has left once its callers on this loop have returned. */
 void store_thread_leave(struct store_thread *thread)
 {
-	loop_stop(thread->loop);
+	if (thread->beside)
+		loop_wake(thread->loop, &thread->leaves);
+	else
+		loop_stop(thread->loop);
 }
 
 static void on_work(struct task *task)
@@ -168,6 +184,9 @@ static void on_work(struct task *task)
 	pthread_mutex_lock(&thread->lock);
 	bool stopping = thread->stopping;
 	pthread_mutex_unlock(&thread->lock);
+	if (!thread->begun && thread->work->begin)
+		thread->work->begin(thread);
+	thread->begun = true;
 	thread->work->run(thread);
 	if (stopping)
 		thread->work->end(thread);
@@ -182,37 +201,48 @@ static void *thread_main(void *arg)
 		thread->loop = loop;
 	pthread_mutex_lock(&thread->lock);
 	thread->running = true;
-	pthread_cond_signal(&thread->started);
+	pthread_cond_signal(&thread->changed);
 	pthread_mutex_unlock(&thread->lock);
-	if (!loop)
-		return NULL;
-	if (thread->work->begin)
-		thread->work->begin(thread);
-	if (loop_run(loop))
+	if (loop && loop_run(loop))
 		log_error("%s store: the event loop failed", thread->store.ops->name);
 	return NULL;
 }
 
-int store_thread_start(struct store_thread *thread, const struct store_work *work)
+static int thread_get_loop(struct store_thread *thread)
+{
+	if (thread->beside) {
+		thread->loop = thread->beside->loop;
+		return 0;
+	}
+	if (pthread_create(&thread->thread, NULL, thread_main, thread))
+		return -1;
+	pthread_mutex_lock(&thread->lock);
+	while (!thread->running)
+		pthread_cond_wait(&thread->changed, &thread->lock);
+	pthread_mutex_unlock(&thread->lock);
+	if (thread->loop)
+		return 0;
+	pthread_join(thread->thread, NULL);
+	return -1;
+}
+
+int store_thread_start(struct store_thread *thread, const struct store_work *work, struct store_thread *beside)
 {
 	thread->work = work;
+	thread->beside = beside;
 	thread->task.run = on_work;
+	thread->leaves.run = on_left;
 	TAILQ_INIT(&thread->queue);
 	if (getrandom(thread->secret, sizeof thread->secret, 0) != sizeof thread->secret)
 		return -1;
 	pthread_mutex_init(&thread->lock, NULL);
 	pthread_mutex_init(&thread->listening, NULL);
-	pthread_cond_init(&thread->started, NULL);
-	if (!pthread_create(&thread->thread, NULL, thread_main, thread)) {
-		pthread_mutex_lock(&thread->lock);
-		while (!thread->running)
-			pthread_cond_wait(&thread->started, &thread->lock);
-		pthread_mutex_unlock(&thread->lock);
-		if (thread->loop)
-			return 0;
-		pthread_join(thread->thread, NULL);
+	pthread_cond_init(&thread->changed, NULL);
+	if (!thread_get_loop(thread)) {
+		loop_wake(thread->loop, &thread->task);
+		return 0;
 	}
-	pthread_cond_destroy(&thread->started);
+	pthread_cond_destroy(&thread->changed);
 	pthread_mutex_destroy(&thread->listening);
 	pthread_mutex_destroy(&thread->lock);
 	return -1;
@@ -244,22 +274,41 @@ static void thread_tell_owed(struct store_thread *thread)
 	}
 }
 
+void store_thread_end(struct store_thread *thread)
+{
+	pthread_mutex_lock(&thread->lock);
+	if (!thread->stopping)
+		loop_wake(thread->loop, &thread->task);
+	thread->stopping = true;
+	pthread_mutex_unlock(&thread->lock);
+}
+
+static void thread_await_end(struct store_thread *thread)
+{
+	if (!thread->beside) {
+		pthread_join(thread->thread, NULL);
+		return;
+	}
+	pthread_mutex_lock(&thread->lock);
+	while (!thread->left)
+		pthread_cond_wait(&thread->changed, &thread->lock);
+	pthread_mutex_unlock(&thread->lock);
+}
+
 void store_thread_stop(struct store_thread *thread)
 {
 	struct store_op *op;
 
-	pthread_mutex_lock(&thread->lock);
-	thread->stopping = true;
-	loop_wake(thread->loop, &thread->task);
-	pthread_mutex_unlock(&thread->lock);
-	pthread_join(thread->thread, NULL);
+	store_thread_end(thread);
+	thread_await_end(thread);
 	store_thread_set_away(thread, true);
 	thread_tell_owed(thread);
 	thread->wipe = false;
 	while ((op = store_thread_take(thread)) != NULL)
 		store_op_free(op);
-	loop_free(&thread->loop);
-	pthread_cond_destroy(&thread->started);
+	if (!thread->beside)
+		loop_free(&thread->loop);
+	pthread_cond_destroy(&thread->changed);
 	pthread_mutex_destroy(&thread->listening);
 	pthread_mutex_destroy(&thread->lock);
 }

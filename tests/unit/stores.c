@@ -47,8 +47,8 @@ void stores_put(struct store *s, const char *key, unsigned seed, size_t len)
 {
 	struct entry *e = entries_new(key, seed, len);
 
-	e->since = s->known;
-	e->asked = s->asked;
+	e->since = store_of(s, key, strlen(key))->known;
+	e->asked = store_of(s, key, strlen(key))->asked;
 	s->ops->put(s, e);
 	entry_unref(&e);
 }
