@@ -17,7 +17,8 @@
 
 /* A cluster's slots of these hash tags are evenly apart: 512, 1536, ... 15872. They never change, for the keys have
  * them. */
-static const char *const redis_tags[STORE_SHARDS] = { "ms3", "mws", "pt6", "arf", "mb1", "eoi", "pe4", "acd", "gxm", "ou5", "c0h", "ky8", "gio", "qn", "ceb", "rc2" };
+static const char *const redis_tags[STORE_SHARDS] = { "ms3", "mws", "pt6", "arf", "mb1", "eoi", "pe4", "acd",
+	"gxm", "ou5", "c0h", "ky8", "gio", "qn", "ceb", "rc2" };
 
 static void redis_begin(struct store_thread *thread)
 {

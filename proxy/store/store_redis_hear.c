@@ -151,9 +151,9 @@ void redis_hear_begin(struct store_redis *redis)
 {
 	static const struct redis_link_work work = { .greeted = hear_greeted, .lost = hear_lost };
 
-	redis->hearing.link = (struct redis_link){ 0 };
+	redis->hearing.link = (struct redis_link){ .place = redis->link.place, .told = true };
 	redis->hearing.ping.fire = on_ping;
-	redis_link_open(&redis->hearing.link, &redis->access, redis->thread.loop, &work);
+	redis_link_open(&redis->hearing.link, redis->access, redis->thread.loop, &work);
 }
 
 void redis_hear_lost(struct store_redis *redis)

@@ -77,7 +77,7 @@ struct redis_link {
 	const char *odd;                       /* why a reply was refused; NULL: none was */
 };
 
-/* Connects. The other members are zero. */
+/* Connects, first to place if told is set. The other members are zero. */
 void redis_link_open(struct redis_link *, struct redis_access *, struct loop *, const struct redis_link_work *);
 void redis_link_connect(struct redis_link *);          /* at once, where it waits to try again */
 void redis_link_close(struct redis_link *);            /* for good; lost() is called if there is a connection */

@@ -78,7 +78,8 @@ struct store_thread {
 	struct store_ears ears;        /* guarded likewise; all NULL: nobody hears */
 };
 
-/* beside: a started store that stops later; NULL: the store gets a thread and a loop of its own. -1: no thread, no loop */
+/* beside: a started store that stops later; NULL: the store gets a thread and a loop of its own. -1: no thread, no
+ * loop */
 int store_thread_start(struct store_thread *, const struct store_work *, struct store_thread *beside)
     __attribute__((warn_unused_result));
 void store_thread_end(struct store_thread *);          /* it begins to stop; nobody asks it for anything any more */
