@@ -14,17 +14,17 @@ RETRY_MAX_MS = 30_000       # an instance that lost the servers asks for them ag
 
 
 class Trouble:
-    """While an instance (None: any) cannot hear of purges, as far as what was done to it or to the servers says. end None: still."""
+    """While something is done to an instance, or to the servers (who None). deaf: it cannot hear of purges. end None: still."""
 
-    def __init__(self, who, begin):
-        self.who, self.begin, self.end = who, begin, None
+    def __init__(self, who, begin, deaf):
+        self.who, self.begin, self.end, self.deaf = who, begin, None, deaf
 
     def excused_until(self):
         """It asks for the servers at intervals that grow while they are away."""
         return self.end + min(RETRY_MAX_MS, max(2 * VISIBLE_MS, self.end - self.begin)) + VISIBLE_MS if self.end else float("inf")
 
     def excuses(self, n, since, until):
-        return self.who in (None, n) and self.begin < until and self.excused_until() > since
+        return self.deaf and self.who in (None, n) and self.begin < until and self.excused_until() > since
 
 
 class FleetCell(Cell):
@@ -67,7 +67,7 @@ class Chaos(Run):
 
     def __init__(self, mode, seed):
         self.began, self.failures, self.killed, self.lost, self.late = time.monotonic(), [], {}, 0, []
-        self.takeovers, self.hits, self.after_heal, self.skew, self.claimed = [], [], 0.0, 0, set()
+        self.takeovers, self.hits, self.hits_in_trouble, self.after_heal, self.skew, self.claimed = [], [], [], 0.0, 0, set()
         super().__init__("memory-four", 1, bench=lambda store, workers, asked, *_: FleetBench(mode, asked, seed))
 
     def add(self, number, history, seed, over):
@@ -77,8 +77,8 @@ class Chaos(Run):
 
     # What happens
 
-    def trouble(self, who):
-        self.failures.append(Trouble(who, self.bench.moment().ms))
+    def trouble(self, who, deaf):
+        self.failures.append(Trouble(who, self.bench.moment().ms, deaf))
         return self.failures[-1]
 
     def ended(self, trouble):
@@ -112,7 +112,7 @@ class Chaos(Run):
 
     def timed(self, q, answer):
         if answer.status == 200 and "hit" in answer.own_status():
-            self.hits.append(q.ended.ms - q.sent.ms)
+            (self.hits_in_trouble if any(not each.end for each in self.failures) else self.hits).append(q.ended.ms - q.sent.ms)
 
     def excused(self, q, world, rule):
         """Whether a purged answer came of an instance that could not have heard of the purge, from one that was in trouble since then."""

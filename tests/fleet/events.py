@@ -13,8 +13,8 @@ class Busy(Exception):
 
 
 class Event:
-    """weight: how often, beside the others; lasts: seconds, from and to."""
-    weight, lasts = 2, (0.5, 5)
+    """weight: how often, beside the others; lasts: seconds, from and to; deaf: who it happens to cannot hear of purges meanwhile."""
+    weight, lasts, deaf = 2, (0.5, 5), True
 
     def __init__(self, chaos, chance):
         self.chaos, self.chance, self.bench, self.servers = chaos, chance, chaos.bench, chaos.bench.servers
@@ -33,6 +33,10 @@ class Event:
 
     def node(self):
         return self.claim([node for node in self.servers.nodes if node.is_up()])
+
+    def server_process(self):
+        """A Sentinel too."""
+        return self.claim([each for each in self.servers.nodes + self.servers.others if each.is_up()])
 
     def claim(self, free):
         free = [each for each in free if each not in self.chaos.claimed]
@@ -57,11 +61,11 @@ class Event:
 
 class Killed(Event):
     """kill -9 of an instance, and a new one in its place."""
-    weight, lasts = 4, (0.1, 3)
+    weight, lasts, deaf = 4, (0.1, 3), False
 
     def begin(self):
         self.n = self.instance()
-        self.trouble = self.chaos.trouble(self.n)
+        self.trouble = self.chaos.trouble(self.n, self.deaf)
         self.bench.kill(self.n)
         self.chaos.died(self.n)
 
@@ -78,7 +82,7 @@ class Stopped(Event):
 
     def begin(self):
         self.n = self.instance()
-        self.trouble = self.chaos.trouble(self.n)
+        self.trouble = self.chaos.trouble(self.n, self.deaf)
         self.bench.proxies[self.n].process.send_signal(signal.SIGSTOP)
 
     def words(self):
@@ -96,7 +100,7 @@ class CutOff(Event):
     def begin(self):
         self.n = self.instance()
         self.place = self.bench.places[self.n]
-        self.trouble = self.chaos.trouble(self.n)
+        self.trouble = self.chaos.trouble(self.n, self.deaf)
         self.place.cut()
 
     def words(self):
@@ -113,7 +117,7 @@ class Deaf(Event):
 
     def begin(self):
         self.n, server = self.instance(), self.node()
-        self.trouble = self.chaos.trouble(self.n)
+        self.trouble = self.chaos.trouble(self.n, self.deaf)
         self.ends = [self.bench.places[self.n], server.place]
         self.chance.shuffle(self.ends)
         self.ends[0].deafen(self.ends[1])
@@ -131,12 +135,12 @@ class ServerKilled(Event):
     weight, lasts = 3, (0.2, 6)
 
     def begin(self):
-        self.server = self.node()
-        self.trouble = self.chaos.trouble(None)
+        self.server = self.server_process()
+        self.trouble = self.chaos.trouble(None, self.deaf)
         self.server.kill()
 
     def words(self):
-        return self.server.place.name
+        return f"{self.server.place.name}:{self.server.port}"
 
     def end(self):
         self.server.start()
@@ -148,8 +152,8 @@ class ServerStopped(ServerKilled):
     lasts = (0.2, 8)
 
     def begin(self):
-        self.server = self.node()
-        self.trouble = self.chaos.trouble(None)
+        self.server = self.server_process()
+        self.trouble = self.chaos.trouble(None, self.deaf)
         self.server.hold()
 
     def end(self):
@@ -163,7 +167,7 @@ class ServerCutOff(ServerKilled):
 
     def begin(self):
         self.server = self.node()
-        self.trouble = self.chaos.trouble(None)
+        self.trouble = self.chaos.trouble(None, self.deaf)
         self.server.place.cut()
 
     def end(self):
@@ -173,32 +177,37 @@ class ServerCutOff(ServerKilled):
 
 class Weather(ServerKilled):
     """The link of a server is slow, loses, or dribbles."""
-    weight, lasts = 3, (1, 6)
+    weight, lasts, deaf = 3, (1, 6), False
 
     def begin(self):
         self.server = self.node()
         self.how = self.chance.choice([{"delay": 5, "jitter": 20}, {"delay": 80, "jitter": 40}, {"loss": 10}, {"loss": 30, "delay": 2}, {"dribble": 64}, {"dribble": 1}])
-        self.trouble = self.chaos.trouble(None)
-        self.bench.relays.set(self.server.place, **self.how)
+        self.trouble = self.chaos.trouble(None, self.deaf)
+        self.shaped = "dribble" not in self.how and self.server.place.shape(**self.how)
+        if not self.shaped:
+            self.bench.relays.set(self.server.place, **self.how)
 
     def words(self):
         return f"{self.server.place.name} {self.how}"
 
     def end(self):
-        self.bench.relays.set(self.server.place)
+        if self.shaped:
+            self.server.place.shape()
+        else:
+            self.bench.relays.set(self.server.place)
         self.finish()
 
 
 class FailOver(Event):
     """A replica takes the place of its master, as an operator orders."""
-    weight, lasts = 3, (2, 4)
+    weight, lasts, deaf = 3, (2, 4), False
 
     @classmethod
     def applies(cls, chaos):
         return not type(chaos.bench.servers) is Single
 
     def begin(self):
-        self.trouble = self.chaos.trouble(None)
+        self.trouble = self.chaos.trouble(None, self.deaf)
         self.said = self.servers.fail_over(self.chance)
 
     def words(self):
@@ -228,7 +237,7 @@ class DiskFull(ServerKilled):
 
     def begin(self):
         self.server = self.node()
-        self.trouble = self.chaos.trouble(None)
+        self.trouble = self.chaos.trouble(None, self.deaf)
         self.server.fill_disk()
 
     def end(self):
@@ -249,18 +258,18 @@ class Older(ServerKilled):
         self.server.keep()
 
     def end(self):
-        self.trouble = self.chaos.trouble(None)
+        self.trouble = self.chaos.trouble(None, self.deaf)
         self.server.restart_older()
         self.finish()
 
 
 class Rolled(Event):
     """All instances end one by one, each with another build in its place: an upgrade, or the way back."""
-    weight, lasts = 1, (0, 0)
+    weight, lasts, deaf = 1, (0, 0), False
 
     def begin(self):
         self.back, self.left = bool(self.bench.old), [self.instance() for _ in range(COUNT)]
-        self.trouble = self.chaos.trouble(None)
+        self.trouble = self.chaos.trouble(None, self.deaf)
         self.next()
 
     def words(self):

@@ -66,6 +66,14 @@ class Place:
     def mend(self):
         ip("-n", self.network.hub, "link", "set", self.link, "up")
 
+    def shape(self, delay=0, jitter=0, loss=0):
+        """Whether the kernel makes what it sends late, in ms, or loses some of a hundred packets; all 0: no more."""
+        if not self.network.shapes:
+            return False
+        how = ("netem", "delay", f"{delay}ms", f"{jitter}ms", "loss", f"{loss}%") if delay or jitter or loss else ("pfifo",)
+        subprocess.run(["tc", "-n", self.name, "qdisc", "replace", "dev", "eth0", "root", *how], check=True)
+        return True
+
     def deafen(self, other):
         """What it sends to another place goes nowhere; what comes from there arrives."""
         ip("-n", self.name, "neigh", "replace", other.address, "lladdr", NOBODY, "dev", "eth0", "nud", "permanent")
@@ -80,12 +88,16 @@ def enter(file):
 
 
 class Network:
+    """shapes: the kernel has netem (tc-netem(8))."""
+
     def __init__(self):
         self.name, self.places = f"utfeed{os.getpid()}", []
         self.hub = self.name + "hub"
         ip("netns", "add", self.hub)
         ip("-n", self.hub, "link", "add", "bridge", "type", "bridge")
         ip("-n", self.hub, "link", "set", "bridge", "up")
+        self.shapes = bool(shutil.which("tc")) and not subprocess.run(
+            ["tc", "-n", self.hub, "qdisc", "replace", "dev", "lo", "root", "netem", "delay", "1ms"], capture_output=True, check=False).returncode
 
     def place(self, name):
         self.places.append(Place(self, name, len(self.places) + 1))
