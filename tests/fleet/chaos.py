@@ -9,7 +9,7 @@ from oracle.run import Cell, Run
 
 from .bench import FleetBench
 
-VISIBLE_MS = 1000           # purge-visible: within so long a purge is known at each instance that can hear of it
+VISIBLE_MS = 1000           # purge-visible
 RETRY_MAX_MS = 30_000       # an instance that lost the servers asks for them again within as long as they were away, or within this
 
 
@@ -46,9 +46,17 @@ class FleetCell(Cell):
             self.run.lost += 1              # its client asks elsewhere
             return
         self.run.timed(q, answer)
+        self.outlives(q, answer)
         self.judging = q
         super().judged(q, answer)
         self.judging = None
+
+    def outlives(self, q, answer):
+        """How long behind a PURGE what it took away was still given to who asked behind it."""
+        e = self.world.exchanges.get(int(answer.get("x-serial") or 0))
+        for r in self.world.removals if e and answer.status == 200 else ():
+            if r.settles and not r.soft and r.covers(q.url) and e.asked.seq < r.sent.seq < q.sent.seq and not self.run.is_deaf(q.place, r.sent.ms, q.sent.ms):
+                self.run.outlived.append(q.sent.ms - r.sent.ms)
 
     def fail(self, wrongs):
         wrongs = [wrong for wrong in wrongs if not (self.judging and self.run.excused(self.judging, self.world, wrong[0]))]
@@ -66,7 +74,7 @@ class Chaos(Run):
     """One fleet, and the cells that run against it."""
 
     def __init__(self, mode, seed):
-        self.began, self.failures, self.killed, self.lost, self.late = time.monotonic(), [], {}, 0, []
+        self.began, self.failures, self.killed, self.lost, self.late, self.outlived = time.monotonic(), [], {}, 0, [], []
         self.takeovers, self.hits, self.hits_in_trouble, self.after_heal, self.skew, self.claimed = [], [], [], 0.0, 0, set()
         super().__init__("memory-four", 1, bench=lambda store, workers, asked, *_: FleetBench(mode, asked, seed))
 
@@ -114,11 +122,15 @@ class Chaos(Run):
         if answer.status == 200 and "hit" in answer.own_status():
             (self.hits_in_trouble if any(not each.end for each in self.failures) else self.hits).append(q.ended.ms - q.sent.ms)
 
+    def is_deaf(self, n, since, until):
+        """The troubles by which instance n may not have heard in between."""
+        return [each for each in self.failures if each.excuses(n, since, until)]
+
     def excused(self, q, world, rule):
         """Whether a purged answer came of an instance that could not have heard of the purge, from one that was in trouble since then."""
         soft = {"removed": False, "hop-removed": False, "fresh": True, "hop-fresh": True}.get(rule)
         purges = [r for r in world.removals if r.soft == soft and r.covers(q.url) and r.ended and r.ended.seq < q.sent.seq]
-        found = [each for r in purges for each in self.failures if each.excuses(q.place, r.sent.ms, q.sent.ms)]
+        found = [each for r in purges for each in self.is_deaf(q.place, r.sent.ms, q.sent.ms)]
         if found:
             self.late.append(q.sent.ms - max(r.ended.ms for r in purges))
             self.after_heal = max([self.after_heal, *(q.sent.ms - each.end for each in found if each.end)])

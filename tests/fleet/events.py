@@ -123,7 +123,7 @@ class Deaf(Event):
         self.ends[0].deafen(self.ends[1])
 
     def words(self):
-        return " cannot reach ".join(place.name for place in self.ends)
+        return " cannot reach ".join(place.label for place in self.ends)
 
     def end(self):
         self.ends[0].hear(self.ends[1])
@@ -140,7 +140,7 @@ class ServerKilled(Event):
         self.server.kill()
 
     def words(self):
-        return f"{self.server.place.name}:{self.server.port}"
+        return f"{self.server.place.label}:{self.server.port}"
 
     def end(self):
         self.server.start()
@@ -188,7 +188,7 @@ class Weather(ServerKilled):
             self.bench.relays.set(self.server.place, **self.how)
 
     def words(self):
-        return f"{self.server.place.name} {self.how}"
+        return f"{self.server.place.label} {self.how}"
 
     def end(self):
         if self.shaped:

@@ -33,10 +33,10 @@ def ip(*words, check=True):
 
 
 class Place:
-    """One namespace, and its address; network: whose bridge its link leads to."""
+    """One namespace, and its address; network: whose bridge its link leads to; label: its name in this run."""
 
     def __init__(self, network, name, number):
-        self.network, self.name, self.number = network, f"{network.name}{name}", number
+        self.network, self.label, self.name, self.number = network, name, f"{network.name}{name}", number
         self.address, self.link = f"10.99.0.{number}", f"v{number}"
         ip("netns", "add", self.name)
         self.file = os.open(f"/var/run/netns/{self.name}", os.O_RDONLY | os.O_CLOEXEC)

@@ -69,17 +69,25 @@ class Node(Redis):
         self.is_stopped = False
 
     def fill_disk(self):
-        """A snapshot fails then, and the server takes nothing that writes."""
+        """A snapshot fails then, and the server takes nothing that writes. One of a cluster ends where it cannot write what it knows of that."""
         with contextlib.suppress(OSError), open(os.path.join(self.disk, "full"), "wb") as full:
             while True:
                 full.write(bytes(1 << 20))
-        self.ask("BGSAVE")
-        until(lambda: b"rdb_last_bgsave_status:err" in self.ask("INFO", "persistence"))
+        self.save(b"err")
 
     def free_disk(self):
         os.unlink(os.path.join(self.disk, "full"))
-        self.ask("BGSAVE")
-        until(lambda: b"rdb_last_bgsave_status:ok" in self.ask("INFO", "persistence"))
+        if self.process.poll() is not None:
+            self.start()
+        self.save(b"ok")
+
+    def save(self, status):
+        """A snapshot in the background, until it has ended so."""
+        def is_over():
+            if self.process.poll() is None:
+                self.ask("BGSAVE")
+            return self.process.poll() is not None or b"rdb_last_bgsave_status:" + status in self.ask("INFO", "persistence")
+        until(is_over)
 
     def keep(self):
         """What is stored now is what it begins with, whenever it is killed."""
