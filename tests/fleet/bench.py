@@ -23,7 +23,12 @@ from .servers import MODES
 
 COUNT = 4
 OLD = os.environ.get("UTFEED_OLD") or proxy.BINARY
-OLD_KNOWS = "--fill-lease"      # the first option that a build from before fleets does not know
+NEW_OPTION = "--fill-lease"
+
+
+def knows_fleets(binary):
+    """Whether it is of a build that hears of purges whatever format another one stores."""
+    return NEW_OPTION.encode() in subprocess.run([binary, "serve", "--help"], capture_output=True, check=False).stdout
 
 
 class Clocks:
@@ -98,8 +103,8 @@ class FleetBench(Bench):
     # Instances
 
     def launch(self, n):
-        binary, options = (OLD, without(self.options)) if n in self.old else (proxy.BINARY, self.options)
-        return Background(lambda: Instance(self.places[n], binary, *options, env=self.clock.all[n].env))
+        binary = OLD if n in self.old else proxy.BINARY
+        return Background(lambda: Instance(self.places[n], binary, *self.options, env=self.clock.all[n].env))
 
     def rest_of(self):
         return None
@@ -178,13 +183,3 @@ class FleetBench(Bench):
             if each:
                 each.close()
         subprocess.run(["rm", "-rf", "--one-file-system", self.folder], check=False) if hasattr(self, "folder") else None
-
-
-def without(options):
-    """Those that the old build knows."""
-    found, skip = [], False
-    for option in options:
-        skip, was = option == OLD_KNOWS, skip
-        if not skip and not was:
-            found.append(option)
-    return found

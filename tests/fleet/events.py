@@ -4,7 +4,9 @@ Must not know: answers. A row of EVENTS is a class; applies(chaos): whether it c
 """
 import signal
 
-from .bench import COUNT
+import proxy
+
+from .bench import COUNT, OLD, knows_fleets
 from .servers import Single
 
 
@@ -268,6 +270,7 @@ class Rolled(Event):
     weight, lasts, deaf = 1, (0, 0), False
 
     def begin(self):
+        self.deaf = not knows_fleets(OLD) and knows_fleets(proxy.BINARY)
         self.back, self.left = bool(self.bench.old), [self.instance() for _ in range(COUNT)]
         self.trouble = self.chaos.trouble(None, self.deaf)
         self.next()
