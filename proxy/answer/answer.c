@@ -146,6 +146,8 @@ static void answer_note(struct answer *a, const struct object *o)
 	}
 	a->source = SOURCE_SUBSTITUTED;
 	a->freshness = told->freshness;
+	a->status.collapsed |= told->shared;
+	a->asks &= !told->shared;
 	if (told->kept)
 		answer_set_kept(a, told->fwd_status);
 }

@@ -12,6 +12,7 @@
 struct cache;
 struct conf;
 struct feeds_seen;
+struct fleet;
 struct fetch_pool;
 struct fetch_timing;
 struct trace;
@@ -31,6 +32,7 @@ struct request_context {
 	struct fetch_pool *fetches;
 	struct backoff *backoff;
 	struct cache *cache;           /* shared by all workers */
+	struct fleet *fleet;           /* likewise; NULL: this process is alone */
 	struct sweeper *sweeper;       /* this worker's */
 	struct feeds_seen *feeds;      /* shared by all workers; NULL: nobody looks at the list */
 	struct tls_set *tls;

@@ -45,6 +45,7 @@ struct lookup {
 	bool ranged;                   /* it asks the origin for its range only, and waits with no other request */
 	/* how many collapsed responses turned out to be for other variants */
 	unsigned others;
+	unsigned looks;                /* how often another process had stored the response meanwhile */
 	unsigned ends;                 /* cache_in_flight_ends() when the stores were asked */
 	bool late;                     /* slow-after is over, and the origin has not begun to answer */
 	bool plain;                    /* its fetch has none of its fields: the answer may be for another variant */

@@ -61,7 +61,7 @@ static bool lookup_takes_substitute(const struct answer *a, const struct object 
 {
 	const struct filled *told = filled_of(o);
 
-	return object_phase(o) != OBJECT_SUBSTITUTED || told->kept || (told->fwd_status == 304 && !told->failure) ||
+	return object_phase(o) != OBJECT_SUBSTITUTED || told->kept || told->shared || (told->fwd_status == 304 && !told->failure) ||
 	    freshness_if_error(&told->freshness, a->lookup.cc, answer_now(a));
 }
 
@@ -80,11 +80,16 @@ bool lookup_again(struct answer *a, const struct object *o)
 		lookup_ask_for_variant(a, to->vary);
 		return true;
 	}
-	if (!collapsed)
+	bool abandoned = object_phase(o) == OBJECT_FAILED && object_failure(o)->error == FAILURE_ABANDONED;
+	if (!collapsed && !abandoned)
 		return false;
 	bool own = (to && to->own) || !lookup_takes_substitute(a, o);
-	if (!own && !(object_phase(o) == OBJECT_FAILED && object_failure(o)->error == FAILURE_ABANDONED))
+	if (!own && !abandoned)
 		return false;
+	if (abandoned) {
+		a->lookup.looks++;
+		a->asks = false;
+	}
 	if (own)
 		a->lookup.company = COMPANY_NONE;
 	/* After a 304 that was for one client, the stores are asked again: the response may be stored without what was

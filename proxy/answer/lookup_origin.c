@@ -165,6 +165,9 @@ static bool lookup_has_credentials(const struct answer *a)
 	return a->target.authorization && a->request->authorization;
 }
 
+/* What others store may not answer this request, however often they do. */
+enum { LOOKS_MAX = 3 };
+
 /* Starts a fetch that fills the cache for the request. Other requests may join it unless it is alone. The origin gets
  * the lines in sent; any origin may see the first `open` bytes of them. Returns as fill_start() does. */
 static struct object *lookup_fetch(struct answer *a, const struct request *request, struct slice sent, size_t open,
@@ -192,6 +195,9 @@ static struct object *lookup_fetch(struct answer *a, const struct request *reque
 		.transit_bytes = conf->transit_bytes,
 		.moves = lookup_moves(a),
 		.alone = alone,
+		.fleet = a->ctx->fleet,
+		.lease_ms = conf->fill_lease_ms,
+		.looked = lookup->looks >= LOOKS_MAX,
 		.ends = lookup->company == COMPANY_ANY ? &lookup->ends : NULL,
 		.credentials = lookup_has_credentials(a),
 	};

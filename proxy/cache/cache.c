@@ -210,6 +210,36 @@ void cache_warm(struct cache *cache, struct entry *e, const struct cache_ticket 
 	cache_gate_close(cache, gate);
 }
 
+/* What was removed meanwhile is not put back: it may be what this entry was. */
+static bool gate_freshens(const struct gate *gate, const struct entry *e, const struct entry *there,
+    const struct cache_ticket *ticket)
+{
+	if (!there)
+		return gate->changes == ticket->changes;
+	return e->vary || there->vary || e->generation != there->generation ||
+	    e->freshness.response_time > there->freshness.response_time;
+}
+
+bool cache_freshen(struct cache *cache, struct entry *e, const struct entry *known, const struct cache_ticket *ticket)
+{
+	struct gate *gate = gate_open(cache, e->key, e->key_len);
+	struct entry *there = store_memory_peek(cache->memory, e->key, e->key_len);
+	bool good = cache_gate_lets_in(cache, gate, ticket, e->key, e->key_len) &&
+	    gate_freshens(gate, e, there, ticket);
+
+	if (good)
+		cache->memory->ops->put(cache->memory, e);
+	cache_gate_close(cache, gate);
+	good |= !there || there != known;
+	entry_unref(&there);
+	return good;
+}
+
+void cache_forget_index(struct cache *cache, const char *key, size_t len)
+{
+	cache->memory->ops->remove(cache->memory, key, len);
+}
+
 void cache_cancel(struct cache *cache, struct store_wait *wait)
 {
 	if (cache->second)

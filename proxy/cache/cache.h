@@ -2,7 +2,7 @@
  * Must not know: requests, fetches, freshness rules. Thread-safe; the lock over responses in the making is held for
  * lookups only, and no call takes longer the more is stored.
  * Invariants: other requests may join at most one response in the making per key. Entries come into the stores through
- * cache_put() and cache_warm() alone. Neither lets in an entry that was on its way when its URL was purged, by this
+ * cache_put(), cache_warm() and cache_freshen() alone. None lets in an entry that was on its way when its URL was purged, by this
  * process or by another process that shares the second store. */
 #ifndef UTFEED_PROXY_CACHE_CACHE_H
 #define UTFEED_PROXY_CACHE_CACHE_H
@@ -39,6 +39,12 @@ struct entry *cache_peek(struct cache *, const char *key, size_t len);
 /* Puts the entry that a wait brought from the second store into memory, so that the next lookup finds it there. Does
  * nothing if memory has an entry already, or if the URL was changed or purged since the ticket was taken. */
 void cache_warm(struct cache *, struct entry *, const struct cache_ticket *);
+/* Puts an entry that another process has just stored into memory, where it is newer than the one there. known: what
+ * this process looked for and found when the ticket was taken; NULL: nothing. False: what memory has is newer, and is
+ * still known; else who looks again may find something else. */
+bool cache_freshen(struct cache *, struct entry *, const struct entry *known, const struct cache_ticket *);
+/* Memory forgets the index of variants there, since another process has made a new one. */
+void cache_forget_index(struct cache *, const char *key, size_t len);
 void cache_cancel(struct cache *, struct store_wait *);
 /* False: its URL was purged since the ticket was taken, and nothing was stored. */
 bool cache_put(struct cache *, struct entry *, const struct cache_ticket *);

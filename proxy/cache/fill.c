@@ -57,6 +57,7 @@ void fill_leave(struct fill *fill)
 	if (!fill->left)
 		cache_in_flight_end(fill->params.cache, &fill->busy, fill->object);
 	fill->left = true;
+	fill_end_lease(fill, false);
 }
 
 enum fill_head fill_parse(struct fill *fill, struct http_msg *m, const char *bytes, size_t len)
@@ -236,6 +237,8 @@ static enum fetch_choice fill_on_head(void *arg, const struct fetch_answer *answ
 	fill->told->came = fill->response_time;
 	fill->told->stored = fill->plan == PLAN_STORE;
 	fill_set_expires(fill, fill->told->stored);
+	if (!fill->told->stored && m->status < 400)
+		fill->came = CAME_PRIVATE;
 	if (!fill->told->stored)
 		log_step(&fill->id, "store: no, %s",
 		    storable == STORABLE_YES ? "too large, or an error behind a good one" : storable_word(storable));
@@ -307,6 +310,7 @@ static bool fill_on_failed(void *arg, const struct failure *failure, int status,
 	if (fill_serve_stale(fill, o, 0, failure->error == FAILURE_ENCODING || failure->error == FAILURE_NO_FEED))
 		return true;
 	fill->told->stored = false;
+	fill->came = CAME_NOTHING;
 	/* Before readers learn of the failure: a request that asks again must not find this object. */
 	fill_leave(fill);
 	return false;
@@ -373,6 +377,7 @@ static void fill_on_done(void *arg, struct object *o)
 	fill_moves_done(fill, o);
 	if (fill->plan == PLAN_STORE && object_is_retained(o) && object_length(o) <= fill->params.max_object) {
 		e = fill_store(fill, o);
+		fill->came = e ? CAME_STORED : CAME_NOTHING;
 		fill->marks = fill->marks && !e;
 		log_step(&fill->id, "store: %s", e ? "done" : "no, purged meanwhile or out of memory");
 	}
@@ -402,6 +407,7 @@ static void fill_on_end(void *arg)
 	fill_note_end(fill);
 	fill_release(fill);
 	fill_leave(fill);
+	fill_end_lease(fill, true);
 	fill_free(fill);
 }
 
@@ -443,7 +449,7 @@ struct object *fill_start(const struct fill_params *params, struct fetch_request
 	static const struct failure no_memory = { .error = FAILURE_PROXY_INTERNAL_ERROR };
 	struct object *theirs = NULL, *o = object_new_beside(params->transit_bytes, sizeof(struct filled));
 	struct fill *fill = fill_new(params);
-	struct fetch_hooks hooks = { fill_expects, fill_on_known, fill_on_hop, fill_on_head, fill_on_grew,
+	struct fetch_hooks hooks = { fill_waits, fill_expects, fill_on_known, fill_on_hop, fill_on_head, fill_on_grew,
 		fill_on_failed, fill_on_done, fill_on_end, fill };
 
 	*way = IN_FLIGHT_BEGUN;

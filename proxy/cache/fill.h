@@ -11,6 +11,8 @@
 #include "proxy/cache/cache.h"
 #include "proxy/origin/fetch.h"
 
+struct fleet;
+
 /* How permanent redirects are remembered (moves.h). */
 struct fill_moves_params {
 	uint64_t scope;
@@ -42,6 +44,10 @@ struct fill_params {
 	size_t transit_bytes;
 	struct fill_moves_params moves;
 	bool alone;                    /* joins no other request's fetch, and is joined by none */
+	/* who else may ask the origin, and for how long one of them does so for all; NULL or 0: nobody */
+	struct fleet *fleet;
+	uint64_t lease_ms;
+	bool looked;                   /* what others have stored did not answer: it is not looked for again */
 	const unsigned *ends;          /* as for cache_in_flight_begin(), where the fetch is not alone */
 };
 
@@ -54,6 +60,7 @@ struct filled {
 	int64_t came;                  /* when the origin's head came, seconds since the epoch; 0: none did */
 	bool stored;
 	bool kept;                     /* the kept feed substitutes, because the origin failed */
+	bool shared;                   /* what another process was given meanwhile substitutes */
 	const char *detail;            /* why it is not stored, as a token; NULL: not told */
 	struct freshness freshness;    /* of the stored response that substitutes */
 	/* When what is stored must be fetched again; 0: it is not stored. Set anew when the body is done and read

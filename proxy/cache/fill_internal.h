@@ -1,7 +1,7 @@
 /* Owns what the files of a fill share. The fetch's hooks are in fill.c, which stores whole responses; fill_parts.c
  * stores parts. The gate is in fill_gate.c: is a response stored, and for which clients? How long a response is fresh
  * is decided in fill_lifetime.c. When a 304 comes, fill_refresh.c merges it into the stored response. Permanent
- * redirects are remembered in fill_moves.c. Must not know: requests in other workers. Invariant: a fill belongs to the
+ * redirects are remembered in fill_moves.c. fill_lease.c waits for other processes. Must not know: requests in other workers. Invariant: a fill belongs to the
  * thread of its fetch alone. */
 #ifndef UTFEED_PROXY_CACHE_FILL_INTERNAL_H
 #define UTFEED_PROXY_CACHE_FILL_INTERNAL_H
@@ -10,6 +10,7 @@
 #include "core/evidence/media_kind.h"
 #include "proxy/cache/fill.h"
 #include "proxy/cache/moves.h"
+#include "proxy/fleet/lease.h"
 
 /* What the redirects that were followed say of the response at their end. */
 struct fill_hops {
@@ -55,6 +56,9 @@ struct fill {
 	int64_t request_time, response_time;
 	uint64_t answered_ms;          /* when the response came, by the monotonic clock */
 	struct object *object;         /* the fetch holds the reference */
+	struct fetch *fetch;           /* while it waits for the lease */
+	struct fleet_lease lease;
+	enum fleet_came came;          /* what the other processes are told when the lease ends */
 	struct filled *told;           /* behind the object */
 	bool left;                     /* no request can join any more */
 	enum fill_plan plan;           /* fill_set_plan() */
@@ -133,6 +137,12 @@ bool fill_keeps_good(struct fill *, const struct http_msg *);
  * and true: it stays. */
 bool fill_spares_kept(struct fill *, const char *key, size_t len);
 void fill_hops_free(struct fill_hops *);
+
+/* fill_lease.c */
+/* The hook waits of a fetch. */
+bool fill_waits(void *arg, struct fetch *);
+/* Ends the lease once it is known what came. */
+void fill_end_lease(struct fill *, bool over);
 
 /* fill_moves.c */
 /* By the response's Content-Type. */

@@ -135,6 +135,7 @@ static int fill_store_merged(struct fill *fill, struct entry_parts *parts)
 		entry_parts_free(parts);
 	fill_remove_former(fill, e, storable);
 	fill->told->stored = e;
+	fill->came = e ? CAME_STORED : CAME_NOTHING;
 	fill->told->detail = storable == STORABLE_YES ? NULL : storable_word(storable);
 	log_step(&fill->id, "store: %s", e ? "confirmed" :
 	    storable == STORABLE_YES ? "no, purged meanwhile or out of memory" : storable_word(storable));
@@ -252,6 +253,7 @@ bool fill_serve_stale(struct fill *fill, struct object *o, int status, bool no_f
 		return false;
 	told->kept = kept;
 	told->stored = false;
+	fill->came = CAME_NOTHING;
 	told->detail = NULL;
 	atomic_store_explicit(&told->expires, 0, memory_order_relaxed);
 	if (status)

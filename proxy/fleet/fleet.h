@@ -32,4 +32,8 @@ void fleet_begin(struct fleet *);
 /* fleet NULL: there is none. A longer text is not told. */
 void fleet_tell(struct fleet *, const char *topic, struct slice text);
 
+/* Leases that this process holds, and fetches here that wait for those of others. fleet NULL: there is none. */
+struct fleet_leases { size_t held, waits; };
+struct fleet_leases fleet_leases(const struct fleet *);
+
 #endif

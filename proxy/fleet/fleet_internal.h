@@ -18,6 +18,7 @@ struct fleet {
 	size_t n_topics;
 	struct { const char *name; fleet_heard_f *heard; void *arg; } topics[FLEET_TOPICS_MAX];
 	atomic_uint_fast64_t last;     /* number of a lease */
+	atomic_size_t held, waits;     /* leases held here, and waited for */
 	pthread_mutex_t lock;          /* guards what follows */
 	LIST_HEAD(, fleet_lease) waiting[FLEET_BUCKETS];       /* leases that may be told of, by number */
 };

@@ -37,6 +37,7 @@ static void fleet_lease_enter(struct fleet_lease *lease, enum fleet_lease_state 
 	bool was = lease_states[lease->state].listed, is = lease_states[state].listed;
 
 	assert(lease_states[lease->state].next >> state & 1);
+	atomic_fetch_add(&lease->fleet->waits, (size_t)(state == LEASE_WAITING) - (lease->state == LEASE_WAITING));
 	lease->state = state;
 	if (was != is)
 		lease_list(lease, is);
@@ -87,7 +88,13 @@ static struct slice lease_digits(char *to, uint64_t n)
 
 static void lease_tell(struct fleet_lease *lease, enum fleet_answer answer, struct entry *entry)
 {
+	static const enum stats_counter counters[] = { [LEASE_MINE] = STAT_LEASES, [LEASE_STORED] = STAT_LEASES_SPARED,
+		[LEASE_PRIVATE] = STAT_LEASES_PRIVATE, [LEASE_NONE] = STAT_LEASES_MISSED };
+
 	fleet_lease_enter(lease, LEASE_TOLD);
+	lease->held = answer == LEASE_MINE;
+	atomic_fetch_add(&lease->fleet->held, lease->held);
+	stats_add(loop_stats(lease->loop), counters[answer], 1);
 	lease->told(lease, answer, entry);
 }
 
@@ -121,6 +128,8 @@ static void lease_wait(struct fleet_lease *lease, struct slice by, int64_t ms)
 {
 	uint64_t now_ms = loop_now_ms(lease->loop), owner = hash_keyed(by.at, by.len);
 
+	if (!lease->by)
+		stats_add(loop_stats(lease->loop), STAT_LEASES_AWAITED, 1);
 	if (owner != lease->by && !lease->renewed) {
 		lease->renewed = lease->by;
 		lease->by = owner;
@@ -200,7 +209,19 @@ bool fleet_lease_ask(struct fleet_lease *lease, struct fleet *fleet, const struc
 	if (lease_ask(lease))
 		return true;
 	fleet_lease_enter(lease, LEASE_TOLD);
+	stats_add(loop_stats(lease->loop), STAT_LEASES_MISSED, 1);
 	return false;
+}
+
+bool fleet_lease_waited(const struct fleet_lease *lease)
+{
+	return lease->by;
+}
+
+struct fleet_leases fleet_leases(const struct fleet *fleet)
+{
+	return fleet ? (struct fleet_leases){ atomic_load(&fleet->held), atomic_load(&fleet->waits) } :
+	    (struct fleet_leases){ 0, 0 };
 }
 
 void fleet_lease_end(struct fleet_lease *lease, enum fleet_came came)
@@ -215,6 +236,8 @@ void fleet_lease_end(struct fleet_lease *lease, enum fleet_came came)
 	if (lease->state == LEASE_ASKING)
 		store->ops->uncall(store, &lease->call);
 	fleet_lease_enter(lease, LEASE_TOLD);
+	atomic_fetch_sub(&lease->fleet->held, lease->held);
+	lease->held = false;
 	if (!lease->owed)
 		return;
 	lease->owed = false;

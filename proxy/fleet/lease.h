@@ -45,6 +45,7 @@ struct fleet_lease {
 	bool anyhow;                   /* what is stored is no answer */
 	bool again;                    /* it was woken while it asked */
 	bool renewed;                  /* it waits for a second owner */
+	bool held;                     /* MINE was told, and it is not over */
 	char known[ENTRY_VERSION_BYTES];
 	size_t known_len;
 };
@@ -52,6 +53,8 @@ struct fleet_lease {
 /* known: the response that is known here; NULL: none. anyhow: whatever is stored is no answer. False: NONE, at once.
  * fleet NULL: there is none. */
 bool fleet_lease_ask(struct fleet_lease *, struct fleet *, const struct entry *known, bool anyhow);
+/* Whether it has waited for another process. */
+bool fleet_lease_waited(const struct fleet_lease *);
 /* The asker is done. It may be called twice, and of a lease that was never asked for. Nothing is told afterwards. */
 void fleet_lease_end(struct fleet_lease *, enum fleet_came);
 

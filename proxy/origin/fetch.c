@@ -177,15 +177,24 @@ static void fetch_on_total(struct timer *timer)
 	    "not complete within %llu ms", (unsigned long long)f->request.limits.total_timeout_ms);
 }
 
-/* A request may be about to join the object that nobody fills any more: it learns that the fetch was abandoned, and
- * asks for itself. */
+/* Who reads the object, or is about to join it, learns that nobody fills it any more, and asks for itself. */
+void fetch_spare(struct fetch *f)
+{
+	failure_set(&f->failure, FAILURE_ABANDONED, "nobody waited");
+	fetch_end_hooks(f);
+	object_fail(f->object, &f->failure);
+	fetch_end(f);
+}
+
 void fetch_abandon(struct fetch *f)
 {
 	stats_add(loop_stats(fetch_loop(f)), STAT_FETCHES_ABANDONED, 1);
 	log_step(&f->request.id, "fetch: abandoned after %llu bytes", (unsigned long long)f->received);
-	failure_set(&f->failure, FAILURE_ABANDONED, "nobody waited");
-	fetch_end_hooks(f);
-	object_fail(f->object, &f->failure);
+	fetch_spare(f);
+}
+
+void fetch_answered(struct fetch *f)
+{
 	fetch_end(f);
 }
 
@@ -235,6 +244,12 @@ void fetch_on_abandoned(struct object_writer *writer)
 	fetch_wake(container_of(writer, struct fetch, writer), NOTE_LEFT);
 }
 
+void fetch_begin(struct fetch *f)
+{
+	loop_arm(fetch_loop(f), &f->total, f->request.limits.total_timeout_ms);
+	fetch_connect(f);
+}
+
 int fetch_start(struct fetch_pool *pool, const struct fetch_request *request, struct object *o)
 {
 	struct fetch *f = fetch_new(pool, request->limits.max_header_fields);
@@ -257,8 +272,9 @@ int fetch_start(struct fetch_pool *pool, const struct fetch_request *request, st
 		object_attach(request->body, &f->body);
 	f->object = object_ref(o);
 	object_set_writer(o, &f->writer);
-	loop_arm(pool->loop, &f->total, request->limits.total_timeout_ms);
 	redirect_upgrade(&f->request.to, &f->request.redirects);
-	fetch_connect(f);
+	fetch_make_url(f);
+	if (!f->hooks.waits || !f->hooks.waits(f->hooks.arg, f))
+		fetch_begin(f);
 	return 0;
 }

@@ -17,6 +17,7 @@
 #include "proxy/origin/backoff.h"
 #include "proxy/settings/parent.h"
 
+struct fetch;
 struct fetch_timing;
 struct guard;
 struct loop;
@@ -66,6 +67,8 @@ struct fetch_hop {
 /* Calls to the cache, which stands between a fetch and its object. All come on the fetch's own thread; any but head and
  * end may be NULL. */
 struct fetch_hooks {
+	/* Before the fetch asks anybody. True: it waits for fetch_begin() or fetch_spare(). */
+	bool (*waits)(void *arg, struct fetch *);
 	/* Whether the response must be a feed, because one is kept. */
 	bool (*expects)(void *arg);
 	/* Whether it is known where a URL leads, so that it need not be asked: the status of the redirect, with the
@@ -143,5 +146,11 @@ void fetch_request_free(struct fetch_request *);
  * request's strings are still the caller's. */
 int fetch_start(struct fetch_pool *, const struct fetch_request *, struct object *o)
     __attribute__((warn_unused_result));
+/* Of a fetch that waits: it goes on. */
+void fetch_begin(struct fetch *);
+/* It ends, since the cache has the response meanwhile: who reads the object looks there again. */
+void fetch_spare(struct fetch *);
+/* It ends, since the hooks have substituted the object. */
+void fetch_answered(struct fetch *);
 
 #endif

@@ -19,6 +19,7 @@
 struct access_sink;
 struct admin;
 struct backoff;
+struct fleet;
 struct cache;
 struct conf;
 struct feeds_seen;
@@ -41,6 +42,7 @@ struct server {
 	struct cache *cache;
 	struct store *redis;           /* of cache; NULL: it has none */
 	struct backoff *backoff;
+	struct fleet *fleet;           /* NULL: this process is alone */
 	struct access_sink *access_sink;       /* NULL: access lines go to stdout */
 	size_t n_workers, running;
 	struct worker **workers;

@@ -14,6 +14,7 @@
 #include "proxy/net/loop.h"
 #include "proxy/net/own_sockets.h"
 #include "proxy/feeds/feeds_seen.h"
+#include "proxy/fleet/fleet.h"
 #include "proxy/origin/backoff.h"
 #include "proxy/sandbox/sandbox.h"
 #include "proxy/server/inherit.h"
@@ -88,7 +89,7 @@ static int server_open_sockets(struct server *server)
 
 static int server_make_worker(struct server *server, size_t i)
 {
-	const struct worker_parts parts = { server->backoff, server->cache, server->feeds };
+	const struct worker_parts parts = { server->backoff, server->fleet, server->cache, server->feeds };
 	struct worker_listener *listeners;
 	int n = sockets_share(&server->sockets, false, i, server->n_workers, &listeners);
 
@@ -206,7 +207,8 @@ static int server_open(struct server *server)
 		.abstract = notify_is_abstract(&server->notify) };
 	if (sandbox_files(&server->sandbox, server->first->conf, &needs) ||
 	    (server->access_sink && access_sink_start(server->access_sink)) ||
-	    !(server->cache = stores_open(server->first, memory_bytes, &server->redis)))
+	    !(server->cache = stores_open(server->first, memory_bytes, &server->redis)) ||
+	    (server->redis && !(server->fleet = fleet_new(server->redis))))
 		return -1;
 	return 0;
 }
@@ -241,6 +243,8 @@ int server_start(struct server *server)
 	for (size_t i = 0; i < server->n_workers; i++)
 		if (server_make_worker(server, i))
 			return -1;
+	if (server->fleet)
+		fleet_begin(server->fleet);
 	if (sandbox_calls(server->first->conf) || server_start_workers(server) || server_start_admin(server) ||
 	    server_succeed(server))
 		return -1;
@@ -258,6 +262,7 @@ void server_end(struct server *server)
 		worker_free(&server->workers[i]);
 	access_sink_free(&server->access_sink);
 	cache_free(&server->cache);
+	fleet_free(&server->fleet);
 	feeds_seen_free(&server->feeds);
 	backoff_free(&server->backoff);
 	reload_report_unref(&server->report);

@@ -277,7 +277,7 @@ struct worker *worker_new(struct settings *settings, const struct worker_parts *
 		goto fail;
 	loop_count_turns(worker->loop);
 	ctx = (struct request_context){ .worker = number, .loop = worker->loop, .fetches = worker->fetches,
-		.backoff = parts->backoff, .cache = parts->cache, .feeds = parts->feeds,
+		.backoff = parts->backoff, .fleet = parts->fleet, .cache = parts->cache, .feeds = parts->feeds,
 		.resolver = worker->resolver };
 	if (!(worker->clients = client_pool_new(&ctx, worker_on_clients_changed, worker)) ||
 	    !(worker->greetings = greeting_pool_new(worker->loop, &greetings)) ||

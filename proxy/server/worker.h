@@ -9,6 +9,7 @@
 
 struct cache;
 struct backoff;
+struct fleet;
 struct feeds_seen;
 struct loop;
 struct settings;
@@ -28,6 +29,7 @@ enum worker_order {
 /* What all workers share; borrowed, and outlives them. */
 struct worker_parts {
 	struct backoff *backoff;
+	struct fleet *fleet;           /* NULL: this process is alone */
 	struct cache *cache;
 	struct feeds_seen *feeds;      /* NULL: feeds are not listed */
 };
