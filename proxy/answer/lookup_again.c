@@ -1,5 +1,6 @@
-/* Owns asking anew once a lookup is DONE. The collapsed response is for other requests, was abandoned, or can no longer
- * be read from its beginning; or the origin is slow while a feed is kept. Must not know: how the steps go on.
+/* Owns asking anew once a lookup is DONE. The response is for other requests, was abandoned, for example because
+ * another process has stored one meanwhile, or can no longer be read from its beginning. Or the origin is slow while a
+ * feed is kept. Must not know: how the steps go on.
  * Invariant: a response that failed for all waiting clients is not asked for again by each of them. */
 #include "proxy/answer/lookup_internal.h"
 
@@ -61,7 +62,8 @@ static bool lookup_takes_substitute(const struct answer *a, const struct object 
 {
 	const struct filled *told = filled_of(o);
 
-	return object_phase(o) != OBJECT_SUBSTITUTED || told->kept || told->shared || (told->fwd_status == 304 && !told->failure) ||
+	return object_phase(o) != OBJECT_SUBSTITUTED || told->kept || told->shared ||
+	    (told->fwd_status == 304 && !told->failure) ||
 	    freshness_if_error(&told->freshness, a->lookup.cc, answer_now(a));
 }
 

@@ -2,8 +2,8 @@
  * Must not know: requests, fetches, freshness rules. Thread-safe; the lock over responses in the making is held for
  * lookups only, and no call takes longer the more is stored.
  * Invariants: other requests may join at most one response in the making per key. Entries come into the stores through
- * cache_put(), cache_warm() and cache_freshen() alone. None lets in an entry that was on its way when its URL was purged, by this
- * process or by another process that shares the second store. */
+ * cache_put(), cache_warm() and cache_freshen() alone. None lets in an entry that was on its way when its URL was
+ * purged, by this process or by another process that shares the second store. */
 #ifndef UTFEED_PROXY_CACHE_CACHE_H
 #define UTFEED_PROXY_CACHE_CACHE_H
 

@@ -1,8 +1,8 @@
 /* Owns what the files of a fill share. The fetch's hooks are in fill.c, which stores whole responses; fill_parts.c
  * stores parts. The gate is in fill_gate.c: is a response stored, and for which clients? How long a response is fresh
  * is decided in fill_lifetime.c. When a 304 comes, fill_refresh.c merges it into the stored response. Permanent
- * redirects are remembered in fill_moves.c. fill_lease.c waits for other processes. Must not know: requests in other workers. Invariant: a fill belongs to the
- * thread of its fetch alone. */
+ * redirects are remembered in fill_moves.c. fill_lease.c waits for other processes. Must not know: requests in other
+ * workers. Invariant: a fill belongs to the thread of its fetch alone. */
 #ifndef UTFEED_PROXY_CACHE_FILL_INTERNAL_H
 #define UTFEED_PROXY_CACHE_FILL_INTERNAL_H
 

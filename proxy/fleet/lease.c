@@ -10,7 +10,8 @@
 #include "proxy/base/hash.h"
 #include "proxy/fleet/fleet_internal.h"
 
-enum { LEASE_DIGITS = 24, LEASE_LOOK_MIN_MS = 10 };
+/* GRACE: the store's clock and that of a loop are not of one mind; an owner is waited for until its lease has ended. */
+enum { LEASE_DIGITS = 24, LEASE_LOOK_MIN_MS = 10, LEASE_GRACE_MS = 100 };
 
 static const struct { unsigned next; bool listed; } lease_states[] = {
 #define TO(state) (1u << LEASE_##state)
@@ -133,7 +134,7 @@ static void lease_wait(struct fleet_lease *lease, struct slice by, int64_t ms)
 	if (owner != lease->by && !lease->renewed) {
 		lease->renewed = lease->by;
 		lease->by = owner;
-		lease->until_ms = now_ms + lease->lasts_ms;
+		lease->until_ms = now_ms + lease->lasts_ms + LEASE_GRACE_MS;
 	}
 	if (now_ms >= lease->until_ms) {
 		lease_tell(lease, LEASE_NONE, NULL);
@@ -186,12 +187,7 @@ static void on_woken(struct task *task)
 
 static void on_time(struct timer *timer)
 {
-	struct fleet_lease *lease = container_of(timer, struct fleet_lease, timer);
-
-	if (loop_now_ms(lease->loop) >= lease->until_ms)
-		lease_tell(lease, LEASE_NONE, NULL);
-	else
-		lease_ask_again(lease);
+	lease_ask_again(container_of(timer, struct fleet_lease, timer));
 }
 
 bool fleet_lease_ask(struct fleet_lease *lease, struct fleet *fleet, const struct entry *known, bool anyhow)
