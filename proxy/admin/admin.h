@@ -14,6 +14,7 @@ struct backoff;
 struct cache;
 struct feeds_seen;
 struct loop;
+struct members;
 struct reload_report;
 struct settings;
 struct stats;
@@ -24,6 +25,7 @@ struct admin_parts {
 	struct cache *cache;
 	struct backoff *backoff;
 	struct feeds_seen *feeds;
+	struct members *members;    /* NULL: there is no fleet */
 	struct loop *const *loops;  /* one of each worker */
 	struct stats *const *stats; /* likewise */
 	size_t n_workers;

@@ -6,6 +6,7 @@
 #include "proxy/admin/metrics.h"
 #include "proxy/cache/cache.h"
 #include "proxy/feeds/feeds_seen.h"
+#include "proxy/fleet/members.h"
 #include "proxy/origin/backoff.h"
 #include "proxy/settings/reload_report.h"
 #include "proxy/settings/settings.h"
@@ -51,9 +52,7 @@ static void answer_health(struct admin_exchange *x)
 	    x->admin->parts.n_workers);
 }
 
-/* Whether the store behind memory cannot be reached. utfeed serves on without it, so the page shows it but stays
- * 200. */
-static bool admin_store_is_away(struct admin *admin)
+bool admin_store_is_away(struct admin *admin)
 {
 	struct stats_gauges gauges = { 0 };
 
@@ -69,7 +68,8 @@ static void answer_icon(struct admin_exchange *x)
 	    x->out);
 }
 
-/* A line for each thing that being ready takes. Listeners and stores are open since before this listener answered. */
+/* A line for each thing that being ready takes. Listeners and stores are open since before this listener answered. A
+ * store that is away is shown, and changes nothing. */
 static void answer_ready(struct admin_exchange *x)
 {
 	struct admin *admin = x->admin;
@@ -108,6 +108,7 @@ static void answer_metrics(struct admin_exchange *x)
 	feeds_seen_stats(admin->parts.feeds, loop_wall_ms(admin->loop) / 1000, &gauges);
 	stats_tell_longest_turn(&gauges, admin->sets, admin->parts.n_workers);
 	reload_report_stats(admin->report, &gauges);
+	members_stats(admin->parts.members, &gauges);
 	x->type = metrics_media_type(format);
 	metrics_write(x->out, &from, format);
 }
@@ -133,6 +134,8 @@ static const struct admin_page admin_pages[] = {
 	    "sort=WORD reverse=1 limit=N search=TEXT mislabelled=1 kept=1: the feeds that were asked for",
 	    admin_api_feeds },
 	{ "/api/top", TELLS, OPERATORS, false, "sort=WORD limit=N: what utfeed top shows, as lines", admin_api_top },
+	{ "/api/fleet", TELLS, OPERATORS, false,
+	    "the instances that share the store behind memory, and who purged what", admin_api_fleet },
 	{ "/api/config", TELLS, OPERATORS, false, "the configuration in force, without secrets", admin_api_config },
 	{ "/api/check", DOES, OPERATORS, true,
 	    "url=URL, or a feed as the body and content-type=TYPE: what the policies say of it",

@@ -23,6 +23,7 @@ struct admin_conn;
 struct check_job;
 struct check_report;
 struct conf;
+struct members_purge;
 struct purge;
 struct purge_wait;
 struct reload_report;
@@ -101,6 +102,8 @@ struct admin_exchange {
 
 /* admin_answers.c */
 bool admin_reads(const struct admin_exchange *); /* GET or HEAD */
+/* Whether the store behind memory cannot be reached. utfeed serves on without it. */
+bool admin_store_is_away(struct admin *);
 enum { ADMIN_FORM_MAX = 64 * 1024, ADMIN_FEED_MAX = 4 << 20 };
 /* Who gets a page. PROBES: all that admin-allow names, by any name in Host and without the token. OPERATORS: those with
  * the token; without admin-token those on this machine. NUMBERS: OPERATORS, and without admin-token other machines. */
@@ -123,6 +126,12 @@ void admin_answer_plainly(struct admin_exchange *, int status, const char *sente
 /* status_api.c */
 void admin_api_status(struct admin_exchange *);
 void admin_api_top(struct admin_exchange *);
+
+/* fleet_api.c, fleet_page.c */
+void admin_api_fleet(struct admin_exchange *);
+const char *admin_fleet_what(const struct members_purge *);
+/* A part of the first page; nothing, if there is no fleet. */
+void admin_fleet_write(struct admin_exchange *);
 
 /* admin_purge.c */
 void admin_api_purge(struct admin_exchange *);

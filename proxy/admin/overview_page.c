@@ -187,6 +187,7 @@ void admin_page_overview(struct admin_exchange *x)
 	admin_page_begin(x, "Overview", "/", false);
 	overview_attention(x->out, all, attention_read(all, admin, &tally, &hour));
 	overview_tiles(x->out, admin, &now, &hour, &tally);
+	admin_fleet_write(x);
 	overview_hour(x->out, &admin->history, now.at);
 	fputs("<h2>Feeds most asked for</h2>\n", x->out);
 	feeds_table_write(x, &asked, OVERVIEW_FEEDS);

@@ -18,6 +18,7 @@ enum cmd_status {
 int cmd_ca(int argc, char **argv);
 int cmd_check(int argc, char **argv);
 int cmd_normalise(int argc, char **argv);
+int cmd_fleet(int argc, char **argv);
 int cmd_healthcheck(int argc, char **argv);
 int cmd_opml(int argc, char **argv);
 int cmd_reload(int argc, char **argv);

@@ -1,6 +1,7 @@
-/* Owns `utfeed top`: what a running utfeed does, on a terminal, each second anew; without a terminal once. Must not
- * know: what a frame looks like, how a terminal is handled. Invariant: no byte of a feed reaches the terminal unless it
- * is printable ASCII (top.h). */
+/* Owns `utfeed top` and `utfeed fleet`: what a running utfeed does, and what the utfeeds do that share its store, on a
+ * terminal, each second anew; without a terminal once. Must not know: what a frame looks like, how a terminal is
+ * handled. Invariant: no byte of a feed or of another utfeed reaches the terminal unless it is printable ASCII
+ * (frame.h). */
 #include "proxy/command/cmd.h"
 
 #include <errno.h>
@@ -13,24 +14,48 @@
 
 #include "conf/conf.h"
 #include "proxy/command/admin_ask.h"
+#include "proxy/command/fleet_frame.h"
 #include "proxy/command/terminal.h"
 #include "proxy/command/top.h"
 
 enum { TOP_PATIENCE_S = 5, TOP_REFRESH_MS = 1000, TOP_ONCE_FEEDS = 20, TOP_WHY_MAX = 300 };
 
-static const char usage[] =
-    "utfeed top [-c FILE] [--admin URL] [--sort requests|hits|errors|repairs|bytes|last|expires|url]";
-
 /* The orders that the key s goes through; those of /api/feeds. */
 static const char *const top_sorts[] = { "requests", "errors", "bytes", "last" };
 enum { TOP_SORTS = sizeof top_sorts / sizeof *top_sorts };
 
+struct top_command;
+struct top_view {
+	const char *name, *usage;
+	void (*draw)(FILE *, const struct frame *, char *told, struct top_command *);
+	bool sorts;
+};
+
 struct top_command {
+	const struct top_view *view;
 	struct admin_target target;
 	const char *sort;
+	bool json;
 	struct top_before before;
 	char why[TOP_WHY_MAX]; /* what is wrong, if nothing answers */
 };
+
+static void top_draw_feeds(FILE *out, const struct frame *frame, char *told, struct top_command *command)
+{
+	top_draw(out, frame, told, &command->before);
+}
+
+static void top_draw_fleet(FILE *out, const struct frame *frame, char *told, struct top_command *command)
+{
+	(void)command;
+	fleet_draw(out, frame, told);
+}
+
+static const struct top_view top_feeds = { .name = "top",
+	.usage = "utfeed top [-c FILE] [--admin URL] [--sort requests|hits|errors|repairs|bytes|last|expires|url]",
+	.draw = top_draw_feeds, .sorts = true };
+static const struct top_view top_fleet = { .name = "fleet",
+	.usage = "utfeed fleet [-c FILE] [--admin URL] [--json]", .draw = top_draw_fleet };
 
 static uint64_t top_clock_ms(void)
 {
@@ -45,8 +70,11 @@ static char *top_ask(struct top_command *command, unsigned feeds, char **answer)
 {
 	int status;
 
-	snprintf(command->target.path, sizeof command->target.path, "/api/top?limit=%u&sort=%.16s", feeds ? feeds : 1,
-	    command->sort);
+	if (command->view->sorts)
+		snprintf(command->target.path, sizeof command->target.path, "/api/top?limit=%u&sort=%.16s",
+		    feeds ? feeds : 1, command->sort);
+	else
+		strcpy(command->target.path, command->json ? "/api/fleet" : "/api/fleet?lines=1");
 	if ((status = admin_ask(&command->target, answer)) < 0) {
 		snprintf(command->why, sizeof command->why, "the admin listener does not answer: %s", strerror(errno));
 		return NULL;
@@ -61,11 +89,13 @@ static char *top_ask(struct top_command *command, unsigned feeds, char **answer)
 
 static int top_once(struct top_command *command)
 {
-	const struct top_frame frame = { .size = { .columns = 0 } };
+	const struct frame frame = { .size = { .columns = 0 } };
 	char *answer, *body = top_ask(command, TOP_ONCE_FEEDS, &answer);
 
-	if (body)
-		top_draw(stdout, &frame, body, &command->before);
+	if (body && command->json)
+		fputs(body, stdout);
+	else if (body)
+		command->view->draw(stdout, &frame, body, command);
 	else
 		cmd_tell(stderr, command->why, "utfeed: ");
 	free(answer);
@@ -75,16 +105,16 @@ static int top_once(struct top_command *command)
 static void top_show(struct top_command *command)
 {
 	char help[64], *answer, *body;
-	struct top_frame frame = { .size.screen = true, .help = help };
+	struct frame frame = { .size.screen = true, .help = help };
 
-	snprintf(help, sizeof help, "q: quit   s: sort (%s)", command->sort);
+	snprintf(help, sizeof help, command->view->sorts ? "q: quit   s: sort (%s)" : "q: quit", command->sort);
 	terminal_size(&frame.size.columns, &frame.size.rows);
 	body = top_ask(command, frame.size.rows, &answer);
 	frame.now_ms = top_clock_ms();
 	if (body)
-		top_draw(stdout, &frame, body, &command->before);
+		command->view->draw(stdout, &frame, body, command);
 	else
-		top_draw_sentence(stdout, &frame, command->why);
+		frame_sentence(stdout, &frame, command->why);
 	free(answer);
 }
 
@@ -101,7 +131,7 @@ static int top_run(struct top_command *command)
 {
 	int key = 0;
 
-	if (terminal_take())
+	if (command->json || terminal_take())
 		return top_once(command);
 	while (key >= 0 && key != 'q' && !ferror(stdout)) {
 		top_show(command);
@@ -116,8 +146,10 @@ static int top_run(struct top_command *command)
 /* Takes address and token from the configuration; the address only if none is given. -1: told. */
 static int top_configure(struct top_command *command, struct conf *conf, char *file, const char *admin)
 {
-	char name[] = "top", option[] = "--config", *argv[] = { name, option, file, NULL };
+	char name[16], option[] = "--config", *argv[] = { name, option, file, NULL };
 	struct conf_error error;
+
+	snprintf(name, sizeof name, "%s", command->view->name);
 	int loaded = conf_load(conf, file ? 3 : 1, argv, environ, &error);
 
 	command->target.patience_s = TOP_PATIENCE_S;
@@ -127,11 +159,12 @@ static int top_configure(struct top_command *command, struct conf *conf, char *f
 	else if (admin)
 		return admin_target_of_text(&command->target, admin, "");
 	else if (!conf->admin_listen.count)
-		fputs("utfeed: top: no admin listener is named: write --admin http://ADDRESS:PORT, or -c FILE with "
-		      "admin-listen in it\n",
-		    stderr);
+		fprintf(stderr,
+		    "utfeed: %s: no admin listener is named: write --admin http://ADDRESS:PORT, or -c FILE with "
+		    "admin-listen in it\n",
+		    name);
 	else if (*conf->admin_tls_cert)
-		fputs("utfeed: top: the admin listener speaks TLS, and this command does not\n", stderr);
+		fprintf(stderr, "utfeed: %s: the admin listener speaks TLS, and this command does not\n", name);
 	else {
 		admin_target_of_listener(&command->target, &conf->admin_listen.items[0], "");
 		return 0;
@@ -139,12 +172,14 @@ static int top_configure(struct top_command *command, struct conf *conf, char *f
 	return -1;
 }
 
-int cmd_top(int argc, char **argv)
+static int top_main(const struct top_view *view, int argc, char **argv)
 {
-	static const struct option options[] = { { "config", required_argument, NULL, 'c' },
-		{ "admin", required_argument, NULL, 'a' }, { "sort", required_argument, NULL, 's' },
-		{ "help", no_argument, NULL, 'h' }, { NULL, 0, NULL, 0 } };
-	struct top_command command = { .sort = top_sorts[0] };
+	const struct option options[] = { { "config", required_argument, NULL, 'c' },
+		{ "admin", required_argument, NULL, 'a' }, { "help", no_argument, NULL, 'h' },
+		view->sorts ? (struct option){ "sort", required_argument, NULL, 's' }
+		            : (struct option){ "json", no_argument, NULL, 'j' },
+		{ NULL, 0, NULL, 0 } };
+	struct top_command command = { .view = view, .sort = top_sorts[0] };
 	char *file = NULL, *admin = NULL;
 	struct conf *conf;
 	int opt, status = CMD_USAGE;
@@ -155,17 +190,28 @@ int cmd_top(int argc, char **argv)
 		case 'c': file = optarg; break;
 		case 'a': admin = optarg; break;
 		case 's': command.sort = optarg; break;
-		case 'h': printf("usage: %s\n", usage); return CMD_OK;
-		default: return cmd_usage(usage, NULL, NULL);
+		case 'j': command.json = true; break;
+		case 'h': printf("usage: %s\n", view->usage); return CMD_OK;
+		default: return cmd_usage(view->usage, NULL, NULL);
 		}
 	if (optind < argc)
-		return cmd_usage(usage, "unexpected argument", argv[optind]);
+		return cmd_usage(view->usage, "unexpected argument", argv[optind]);
 	if (command.sort[strspn(command.sort, "abcdefghijklmnopqrstuvwxyz")])
-		return cmd_usage(usage, "--sort", command.sort);
+		return cmd_usage(view->usage, "--sort", command.sort);
 	if (!(conf = conf_new()))
 		return cmd_no_memory();
 	if (!top_configure(&command, conf, file, admin))
 		status = top_run(&command);
 	conf_free(&conf);
 	return status;
+}
+
+int cmd_top(int argc, char **argv)
+{
+	return top_main(&top_feeds, argc, argv);
+}
+
+int cmd_fleet(int argc, char **argv)
+{
+	return top_main(&top_fleet, argc, argv);
 }

@@ -82,6 +82,7 @@ static const struct {
 	{ "healthcheck", "ask a running utfeed whether it is well", cmd_healthcheck },
 	{ "reload", "have a running utfeed read its configuration again", cmd_reload },
 	{ "top", "show on a terminal what a running utfeed does", cmd_top },
+	{ "fleet", "show the utfeeds that share a Redis server", cmd_fleet },
 	{ "opml", "lead a reader's subscription list through a gateway", cmd_opml },
 	{ "ca", "make the authority that intercepting https takes, or show it", cmd_ca },
 	{ "report", "tell from access logs which publishers to write to", cmd_report },

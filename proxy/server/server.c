@@ -21,6 +21,7 @@
 #include "proxy/cache/cache.h"
 #include "proxy/net/access_sink.h"
 #include "proxy/feeds/feeds_seen.h"
+#include "proxy/fleet/members.h"
 #include "proxy/origin/backoff.h"
 #include "proxy/sandbox/sandbox.h"
 #include "proxy/server/preflight.h"
@@ -90,6 +91,7 @@ static void server_print_stats(struct server *server)
 	backoff_stats(server->backoff, server_now_ms(), &gauges);
 	feeds_seen_stats(server->feeds, server_wall_ms() / 1000, &gauges);
 	reload_report_stats(server->report, &gauges);
+	members_stats(server->members, &gauges);
 	stats_tell_longest_turn(&gauges, server->stats, server->n_workers);
 	stats_print(stderr, server->stats, server->n_workers + (server->admin != NULL), &gauges);
 }

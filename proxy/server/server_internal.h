@@ -24,6 +24,7 @@ struct cache;
 struct conf;
 struct feeds_seen;
 struct loop;
+struct members;
 struct reload_report;
 struct settings;
 struct stats;
@@ -41,6 +42,7 @@ struct server {
 	char **argv;
 	struct cache *cache;
 	struct store *redis;           /* of cache; NULL: it has none */
+	struct members *members;       /* NULL: the second store is nobody else's */
 	struct backoff *backoff;
 	struct fleet *fleet;           /* NULL: this process is alone */
 	struct access_sink *access_sink;       /* NULL: access lines go to stdout */

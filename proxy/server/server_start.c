@@ -1,6 +1,7 @@
 /* How a server starts and is taken apart: the order of the steps, and the user of each; see server_internal.h. */
 #include "proxy/server/server_internal.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -15,6 +16,7 @@
 #include "proxy/net/own_sockets.h"
 #include "proxy/feeds/feeds_seen.h"
 #include "proxy/fleet/fleet.h"
+#include "proxy/fleet/members.h"
 #include "proxy/origin/backoff.h"
 #include "proxy/sandbox/sandbox.h"
 #include "proxy/server/inherit.h"
@@ -134,9 +136,9 @@ static void server_on_reload(void *arg, bool trial)
 /* Makes the admin listener of the descriptors, which are taken over. */
 static int server_make_admin(struct server *server, const struct worker_listener *listeners, size_t n)
 {
-	const struct admin_parts parts = { server->first, server->cache, server->backoff, server->feeds, server->loops,
-		server->stats, server->n_workers, server_on_drain, server_on_reload, &server->reloads, server->report,
-		server };
+	const struct admin_parts parts = { server->first, server->cache, server->backoff, server->feeds,
+		server->members, server->loops, server->stats, server->n_workers, server_on_drain, server_on_reload,
+		&server->reloads, server->report, server };
 	int *fds = calloc(n, sizeof *fds);
 
 	for (size_t i = 0; i < n; i++)
@@ -192,6 +194,28 @@ static int server_start_admin(struct server *server)
 	return err ? -1 : 0;
 }
 
+/* Belongs to the fleet from now on, if there is one; by the loop of the first worker, which does not run yet. */
+static int server_join(struct server *server)
+{
+	const struct conf_listen_list *admin = &server->first->conf->admin_listen;
+	char name[HOST_NAME_MAX + 1] = "", at[SOCKET_TEXT_MAX] = "";
+	const struct members_self self = { .name = name, .version = PACKAGE_VERSION, .admin = at,
+		.sets = server->stats, .n_sets = server->n_workers };
+
+	if (!server->fleet)
+		return 0;
+	fleet_begin(server->fleet);
+	if (gethostname(name, sizeof name - 1) || !*name)
+		strcpy(name, "localhost");
+	if (admin->count && admin->items[0].host)
+		snprintf(at, sizeof at, admin->items[0].ipv6 ? "[%s]:%u" : "%s:%u", admin->items[0].host,
+		    admin->items[0].port);
+	if ((server->members = members_new(fleet_store(server->fleet), server->loops[0], &self)))
+		return 0;
+	log_error("cache-redis: out of memory");
+	return -1;
+}
+
 /* Opens, before privileges are dropped, the sockets that only the starting user may bind. The process gives up files
  * before its first thread starts, because each thread keeps the rights of the one that started it. */
 static int server_open(struct server *server)
@@ -243,10 +267,8 @@ int server_start(struct server *server)
 	for (size_t i = 0; i < server->n_workers; i++)
 		if (server_make_worker(server, i))
 			return -1;
-	if (server->fleet)
-		fleet_begin(server->fleet);
-	if (sandbox_calls(server->first->conf) || server_start_workers(server) || server_start_admin(server) ||
-	    server_succeed(server))
+	if (server_join(server) || sandbox_calls(server->first->conf) || server_start_workers(server) ||
+	    server_start_admin(server) || server_succeed(server))
 		return -1;
 	if (server->takeover)
 		takeover_own(server->takeover, server->first->conf->takeover_socket);
@@ -258,6 +280,7 @@ void server_end(struct server *server)
 	for (size_t i = 0; i < server->running; i++)
 		worker_join(server->workers[i]);
 	admin_free(&server->admin);
+	members_free(&server->members);
 	for (size_t i = 0; server->workers && i < server->n_workers; i++)
 		worker_free(&server->workers[i]);
 	access_sink_free(&server->access_sink);

@@ -31,6 +31,7 @@ struct store_wait {
 struct store_stats {
 	uint64_t entries, bytes, hits, misses, evictions, errors;
 	uint64_t owed;                 /* removals that are not done yet */
+	uint64_t learned_ms;           /* when all purges of others were known last, of the monotonic clock; 0: never */
 	bool away;                     /* the store cannot be reached: lookups miss, entries are dropped */
 	bool shared;                   /* other processes fill it too: entries, bytes and evictions are unknown */
 };
@@ -51,6 +52,8 @@ struct store_mark {
 	int64_t now;                   /* soft: what it covers is stale since then */
 	const char *url;
 	size_t len;
+	/* of store_ops.purges: who asked for it, and when by the server's clock */
+	uint64_t process, at_ms;
 };
 
 struct store;
@@ -76,6 +79,9 @@ struct store_ops {
 	 * counts it; with mark NULL after the last one of several that came together. NULL: no other process can have
 	 * the store. purged NULL: never again, once this returns. */
 	void (*listen)(struct store *, void (*purged)(void *arg, const struct store_mark *), void *arg);
+	/* Calls each() for the latest purges of all processes, at most some thousand, on this thread; each() asks
+	 * nothing of the store. NULL: no other process can have it, or nobody is told. */
+	void (*purges)(struct store *, void (*each)(void *arg, const struct store_mark *), void *arg);
 	/* Runs a script. False: it is refused, and answered() will not be called. NULL: the store runs none. */
 	bool (*call)(struct store *, struct store_call *);
 	/* After this answered() will not be called. The script may run yet, or have run. */

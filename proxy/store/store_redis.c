@@ -63,8 +63,8 @@ static void redis_free(struct store *store)
 static const struct store_ops redis_ops = {
 	.name = "redis", .get = store_thread_get, .cancel = store_thread_cancel, .put = store_thread_put,
 	.remove = store_thread_remove, .purge = store_thread_purge, .settle = store_thread_settle, .stats = redis_stats,
-	.listen = store_thread_listen, .call = store_thread_call, .uncall = store_thread_uncall,
-	.hear = store_thread_hear, .free = redis_free,
+	.listen = store_thread_listen, .purges = redis_marks_each, .call = store_thread_call,
+	.uncall = store_thread_uncall, .hear = store_thread_hear, .free = redis_free,
 };
 
 /* False: out of memory. */
@@ -77,11 +77,10 @@ static bool redis_name_keys(struct store_redis *redis, const char *prefix)
 	text_add(&own, "", 1);
 	redis->own = text_take(&own, &len);
 	redis->prefix = strdup(prefix);
-	return redis->own && redis->prefix &&
-	    getrandom(&redis->process, sizeof redis->process, 0) == sizeof redis->process;
+	return redis->own && redis->prefix;
 }
 
-/* beside NULL: it gets a thread of its own. NULL: out of memory, or no thread. */
+/* beside NULL: it gets a thread of its own, and a number of the process. NULL: out of memory, or no thread. */
 static struct store *redis_new(struct redis_access *access, const char *prefix, struct store *beside)
 {
 	struct store_redis *redis = calloc(1, sizeof *redis);
@@ -93,7 +92,11 @@ static struct store *redis_new(struct redis_access *access, const char *prefix, 
 	redis->access = redis_access_ref(access);
 	TAILQ_INIT(&redis->held);
 	redis_marks_init(&redis->marks);
-	if (redis_name_keys(redis, prefix) &&
+	if (beside)
+		redis->process = redis_of((struct store_thread *)(void *)beside)->process;
+	else if (getrandom(&redis->process, sizeof redis->process, 0) != sizeof redis->process)
+		redis->process = 0;
+	if (redis->process && redis_name_keys(redis, prefix) &&
 	    !store_thread_start(&redis->thread, &redis_work, (struct store_thread *)(void *)beside))
 		return &redis->thread.store;
 	redis_access_unref(&redis->access);

@@ -73,11 +73,38 @@ static const char tell_script[] = "-- utfeed tell\n"
 	"end\n"
 	"return {}\n";
 
+/* Who belongs to the fleet: a hash of a row for each process, behind the time when it was written. ARGV: the row; for
+ * how many ms a row counts; how many rows are told at most; the longest that a row may be; "" if no rows are asked for.
+ * Answers: this process; the time; how many processes there are; and a line each: the process, how old its row is, and
+ * the row. What is old, or not a row of a line, goes. A time to come is that of a server before a failover. */
+static const char members_script[] = "-- utfeed members\n"
+	"redis.call('UNLINK', KEYS[1] .. '-')\n"
+	"local time = redis.call('TIME')\n"
+	"local now, most = time[1] * 1000 + math.floor(time[2] / 1000), tonumber(ARGV[5])\n"
+	"redis.call('HSET', KEYS[1], ARGV[1], string.format('%.0f ', now) .. ARGV[4])\n"
+	"redis.call('PEXPIRE', KEYS[1], most)\n"
+	"if ARGV[8] == '' then return {} end\n"
+	"local all, lines, n = redis.call('HGETALL', KEYS[1]), {}, 0\n"
+	"for i = 1, #all, 2 do\n"
+	" local at, row = string.match(string.sub(all[i + 1], 1, ARGV[7] + 32), '^(%d+) (.*)$')\n"
+	" local age = now - (tonumber(at) or 0)\n"
+	" if not at or math.abs(age) > most or #row > tonumber(ARGV[7]) or string.find(row, '[%z%c]')\n"
+	"  or not string.find(all[i], '^%d+$') then redis.call('HDEL', KEYS[1], all[i])\n"
+	" else\n"
+	"  n = n + 1\n"
+	"  if n <= tonumber(ARGV[6]) then\n"
+	"   lines[n] = string.format('%s %.0f %s', all[i], math.max(age, 0), row)\n"
+	"  end\n"
+	" end\n"
+	"end\n"
+	"return { ARGV[1], now, n, table.concat(lines, '\\n') }\n";
+
 /* entry: where the reply has SIGHT fields behind its word, they are an entry (redis_read()). */
 static const struct { struct slice text; bool entry; } redis_scripts[STORE_SCRIPTS] = {
 	[SCRIPT_LEASE] = { REDIS_WORD(lease_script), true },
 	[SCRIPT_RELEASE] = { REDIS_WORD(release_script), false },
 	[SCRIPT_TELL] = { REDIS_WORD(tell_script), false },
+	[SCRIPT_MEMBERS] = { REDIS_WORD(members_script), false },
 };
 
 bool redis_call_sees(const struct store_op *op)

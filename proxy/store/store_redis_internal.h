@@ -20,7 +20,8 @@ struct redis_marks {
 	bool learning;                         /* the server was asked for later ones */
 	struct timer timer;                    /* to ask again */
 	struct store_op_list awaiting;         /* settlements whose purges not all processes know */
-	/* all purges after base, oldest first, if the server loses them */
+	/* all purges after base, oldest first, if the server loses them; the lock guards them for redis_marks_each() */
+	pthread_mutex_t lock;
 	STAILQ_HEAD(, redis_remembered) remembered;
 	size_t n;
 	uint64_t base;
@@ -130,7 +131,7 @@ void redis_send_put(struct store_redis *, redisCallbackFn *done, struct store_op
 void redis_send_learn(struct store_redis *, redisCallbackFn *done, void *arg, uint64_t known, uint64_t heard);
 void redis_send_part(struct store_redis *, redisCallbackFn *done, void *arg);  /* this process ends */
 enum { REDIS_MARK_BEGIN = PURGE_ALL + 1 };             /* not a purge: the server remembers those behind it */
-struct redis_news_mark { struct store_mark mark; unsigned kind; uint64_t process; };
+struct redis_news_mark { struct store_mark mark; unsigned kind; };
 struct redis_news {
 	uint64_t last_known;                   /* the latest the server has, up to that which was named */
 	uint64_t length;                       /* how many purges it remembers */
@@ -147,6 +148,7 @@ bool redis_reply_is_texts(const redisReply *, size_t elements);
 void redis_marks_init(struct redis_marks *);
 void redis_marks_free(struct redis_marks *);
 void redis_learn(struct store_redis *);
+void redis_marks_each(struct store *, void (*each)(void *arg, const struct store_mark *), void *arg);
 void redis_await(struct store_redis *, struct store_op *);
 void redis_marks_lost(struct store_redis *);           /* the connection is lost */
 

@@ -28,7 +28,9 @@ static void marks_forget_first(struct redis_marks *marks)
 	struct redis_remembered *first = STAILQ_FIRST(&marks->remembered);
 
 	marks->base = first->mark.number;
+	pthread_mutex_lock(&marks->lock);
 	STAILQ_REMOVE_HEAD(&marks->remembered, link);
+	pthread_mutex_unlock(&marks->lock);
 	marks->n--;
 	free(first);
 }
@@ -46,7 +48,9 @@ static void marks_remember(struct redis_marks *marks, const struct store_mark *m
 	}
 	new->mark = *mark;
 	new->mark.url = memcpy(new->url, mark->url, mark->len);
+	pthread_mutex_lock(&marks->lock);
 	STAILQ_INSERT_TAIL(&marks->remembered, new, link);
+	pthread_mutex_unlock(&marks->lock);
 	marks->n++;
 }
 
@@ -54,6 +58,17 @@ static void marks_forget(struct redis_marks *marks)
 {
 	while (marks->n)
 		marks_forget_first(marks);
+}
+
+void redis_marks_each(struct store *store, void (*each)(void *arg, const struct store_mark *), void *arg)
+{
+	struct redis_marks *marks = &redis_of((struct store_thread *)store)->marks;
+	struct redis_remembered *one;
+
+	pthread_mutex_lock(&marks->lock);
+	STAILQ_FOREACH(one, &marks->remembered, link)
+		each(arg, &one->mark);
+	pthread_mutex_unlock(&marks->lock);
 }
 
 /* The server has lost all purges behind the one of that number. */
@@ -80,7 +95,7 @@ static void redis_learn_one(struct store_redis *redis, const struct redis_news_m
 	if (mark->mark.number <= marks->known)
 		return;
 	if (mark->kind != REDIS_MARK_BEGIN) {
-		if (mark->process != redis->process)
+		if (mark->mark.process != redis->process)
 			store_thread_purged(&redis->thread, &mark->mark);
 		marks_remember(marks, &mark->mark);
 	}
@@ -141,6 +156,7 @@ static void redis_learnt(struct store_redis *redis, const struct redis_news *new
 		redis_learn(redis);
 		return;
 	}
+	store_thread_learned(&redis->thread);
 	if (joins)
 		redis_joined(redis);
 	else
@@ -215,9 +231,11 @@ void redis_marks_init(struct redis_marks *marks)
 	marks->timer.fire = on_learn_time;
 	TAILQ_INIT(&marks->awaiting);
 	STAILQ_INIT(&marks->remembered);
+	pthread_mutex_init(&marks->lock, NULL);
 }
 
 void redis_marks_free(struct redis_marks *marks)
 {
 	marks_forget(marks);
+	pthread_mutex_destroy(&marks->lock);
 }

@@ -291,10 +291,11 @@ static bool news_mark_read(struct redis_news_mark *to, const redisReply *r)
 	if (!letter || fields->element[11]->len > REDIS_MARK_URL)
 		return false;
 	*to = (struct redis_news_mark){ .kind = (unsigned)(letter - letters),
-		.process = strtoull(fields->element[7]->str, NULL, 10),
-		.mark = { .number = redis_number_read(r->element[0]->str), .soft = fields->element[3]->len,
+		.mark = { .process = strtoull(fields->element[7]->str, NULL, 10),
+			.number = redis_number_read(r->element[0]->str), .soft = fields->element[3]->len,
 			.now = strtoll(fields->element[5]->str, NULL, 10), .url = fields->element[11]->str,
 			.len = fields->element[11]->len } };
+	to->mark.at_ms = to->mark.number >> SEQUENCE_BITS;
 	to->mark.what = to->kind == REDIS_MARK_BEGIN ? PURGE_ALL : (enum store_purge)to->kind;
 	return true;
 }

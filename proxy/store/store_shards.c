@@ -144,6 +144,12 @@ static void shards_hear(struct store *store, const struct store_ears *ears)
 		shards_of(store)->of[i]->ops->hear(shards_of(store)->of[i], ears);
 }
 
+static void shards_purges(struct store *store, void (*each)(void *arg, const struct store_mark *), void *arg)
+{
+	for (size_t i = 0; i < STORE_SHARDS; i++)
+		shards_of(store)->of[i]->ops->purges(shards_of(store)->of[i], each, arg);
+}
+
 static bool shards_call(struct store *store, struct store_call *call)
 {
 	call->shard = shards_shard(store, call->name.at, call->name.len);
@@ -169,6 +175,7 @@ static void shards_stats(struct store *store, struct store_stats *stats)
 		stats->errors += one.errors;
 		stats->owed += one.owed;
 		stats->away |= one.away;
+		stats->learned_ms = i && stats->learned_ms < one.learned_ms ? stats->learned_ms : one.learned_ms;
 	}
 }
 
@@ -189,6 +196,7 @@ struct store *store_shards_new(struct store *const of[static STORE_SHARDS])
 	static const struct store_ops ops = {
 		.name = "redis", .get = shards_get, .cancel = shards_cancel, .put = shards_put,
 		.remove = shards_remove, .purge = shards_purge, .settle = shards_settle, .listen = shards_listen,
+		.purges = shards_purges,
 		.call = shards_call, .uncall = shards_uncall, .hear = shards_hear, .shard = shards_shard,
 		.stats = shards_stats, .free = shards_free,
 	};

@@ -107,6 +107,8 @@ void store_thread_purged(struct store_thread *, const struct store_mark *);    /
 bool store_thread_is_heard(struct store_thread *);
 void store_thread_news(struct store_thread *, struct slice topic, struct slice text, uint64_t age_ms);
 void store_thread_message(struct store_thread *, struct slice text);
+/* All purges of others are known now. */
+void store_thread_learned(struct store_thread *);
 /* Whether somebody still waits for the operation; not so once its wait was cancelled. */
 bool store_thread_awaits(struct store_thread *, const struct store_op *);
 /* adds to the counters; entries and bytes are set instead */

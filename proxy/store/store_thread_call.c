@@ -108,10 +108,13 @@ void store_thread_uncall(struct store *store, struct store_call *call)
 	struct store_thread *thread = (struct store_thread *)(void *)store;
 
 	pthread_mutex_lock(&thread->lock);
-	if (call->pending && call->pending != thread)
+	bool waits = call->pending;
+	if (waits && call->pending != thread)
 		((struct store_op *)call->pending)->call->by = NULL;
 	call->pending = NULL;
 	pthread_mutex_unlock(&thread->lock);
+	if (!waits)
+		return;
 	loop_forget(call->loop, &call->task);
 	store_reply_free(&call->reply);
 }

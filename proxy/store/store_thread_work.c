@@ -156,6 +156,13 @@ void store_thread_count(struct store_thread *thread, const struct store_stats *m
 	pthread_mutex_unlock(&thread->lock);
 }
 
+void store_thread_learned(struct store_thread *thread)
+{
+	pthread_mutex_lock(&thread->lock);
+	thread->stats.learned_ms = loop_now_ms(thread->loop);
+	pthread_mutex_unlock(&thread->lock);
+}
+
 static void on_left(struct task *task)
 {
 	struct store_thread *thread = container_of(task, struct store_thread, leaves);

@@ -186,7 +186,7 @@ class FakeRedis:
     def eval_release(self, *_):
         return array()
 
-    eval_tell = eval_release
+    eval_tell = eval_members = eval_release
 
     def do_subscribe(self, channel):
         return array(bulk(b"subscribe"), bulk(channel), b":1\r\n")

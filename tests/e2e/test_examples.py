@@ -25,7 +25,8 @@ from wire import PATIENCE, message
 TOP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 DEMO = os.path.join(TOP, "tests", "demo")
 DOCUMENTS = ["README", "conf/utfeed.1", "conf/utfeed.conf.5", "conf/utfeed-rules.7", "conf/utfeed-cache.7",
-             "conf/utfeed-operating.7", "conf/utfeed-security.7", "conf/utfeed-intercept.7", "conf/utfeed-readers.7"]
+             "conf/utfeed-operating.7", "conf/utfeed-security.7", "conf/utfeed-intercept.7", "conf/utfeed-fleet.7",
+             "conf/utfeed-readers.7"]
 COMMANDS = re.compile(r"(\w+=\S+ )*(\./\w|build/\w|(sh|make|curl|utfeed|docker|kubectl|kill|apt|apt-get|man)( |$))")
 
 NOT_RUN = {
@@ -40,6 +41,9 @@ NOT_RUN = {
     "https_proxy=http://127.0.0.1:8080 newsboat -x reload": "needs newsboat; tests/readers has it",
     "http_proxy=http://127.0.0.1:8080 newsboat -x reload": "needs newsboat; tests/readers has it",
     "utfeed serve | logger --tag utfeed --priority local7.info": "serves until somebody ends it",
+    "valkey-server --port 6379 --save '' --maxmemory 1gb --maxmemory-policy allkeys-lfu &": "needs valkey; test_fleet_seen.py has a server",
+    "for n in 1 2 3 4; do utfeed serve --listen 127.0.0.1:808$n --admin-listen 127.0.0.1:918$n --cache-redis 127.0.0.1:6379 & done":
+        "serve until somebody ends them; test_fleet.py starts four",
     "kubectl apply -k docker/kubernetes/sidecar": "needs a cluster; test_kubernetes.py holds the files to options and API",
     "docker compose -f docker/compose.yaml up --build": "needs docker",
 }

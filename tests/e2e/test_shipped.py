@@ -45,7 +45,7 @@ def containers():
     """(where, arguments, environment, grace) of every container that runs utfeed."""
     image = variables_of_the_image()
     yield "Dockerfile", ["serve"], image, None
-    for names in (["compose.yaml"], ["compose.yaml", "compose.admin.yaml"], ["compose.reader.yaml"]):
+    for names in (["compose.yaml"], ["compose.yaml", "compose.admin.yaml"], ["compose.yaml", "compose.fleet.yaml"], ["compose.reader.yaml"]):
         utfeed = services(*names)["utfeed"]
         yield names[-1], utfeed["command"], {**image, **utfeed["environment"]}, utfeed["stop_grace_period"]
 

@@ -40,8 +40,8 @@ def admin(start_once, old_origin):
     return serving(start_once, old_origin)
 
 
-def run(*args, status=0, **variables):
-    done = subprocess.run([BINARY, "top", *args], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=PATIENCE, check=False,
+def run(*args, status=0, command="top", **variables):
+    done = subprocess.run([BINARY, command, *args], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=PATIENCE, check=False,
                           env={**PLAIN, **variables})
     assert done.returncode == status, done.stderr
     return done.stdout.decode("ascii"), done.stderr.decode()
@@ -50,12 +50,12 @@ def run(*args, status=0, **variables):
 class Screen:
     """utfeed top on a terminal of its own."""
 
-    def __init__(self, *args, columns=100, rows=20):
+    def __init__(self, *args, columns=100, rows=20, command="top"):
         self.master, slave = pty.openpty()
         self.resize(columns, rows)
         self.before, self.seen = termios.tcgetattr(slave), b""
         self.slave = slave
-        self.process = subprocess.Popen([BINARY, "top", *args], stdin=slave, stdout=slave, stderr=slave, env=PLAIN, start_new_session=True,
+        self.process = subprocess.Popen([BINARY, command, *args], stdin=slave, stdout=slave, stderr=slave, env=PLAIN, start_new_session=True,
                                         preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0))
 
     def resize(self, columns, rows):

@@ -25,7 +25,7 @@ static size_t sequence(const char *at)
 	return 0;
 }
 
-static void check_frame(const char *frame, const struct top_size *size)
+static void check_frame(const char *frame, const struct frame_size *size)
 {
 	unsigned rows = 1, column = 0;
 
@@ -47,7 +47,7 @@ static void check_frame(const char *frame, const struct top_size *size)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static struct top_before before;
-	struct top_frame frame = { .help = "q: quit", .now_ms = before.at_ms + 1000 };
+	struct frame frame = { .help = "q: quit", .now_ms = before.at_ms + 1000 };
 	char *told, *out = NULL;
 	size_t len;
 	FILE *f;
@@ -55,7 +55,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (size < 2 || !(told = calloc(1, size - 1)) || !(f = open_memstream(&out, &len)))
 		return 0;
 	memcpy(told, data + 2, size - 2);
-	frame.size = (struct top_size){ .columns = data[0], .rows = data[1] / 2, .screen = data[1] & 1 };
+	frame.size = (struct frame_size){ .columns = data[0], .rows = data[1] / 2, .screen = data[1] & 1 };
 	top_draw(f, &frame, told, &before);
 	fclose(f);
 	check_frame(out, &frame.size);
