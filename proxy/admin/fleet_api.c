@@ -36,7 +36,7 @@ static void fleet_json_instance(struct json *j, const struct fleet_member *row, 
 	json_number(j, "misses", row->misses);
 	json_number(j, "fetches", row->fetches);
 	json_number(j, "leases_held", row->leases);
-	json_number(j, "leases_awaited", row->waits);
+	json_number(j, "leases_waiting", row->waits);
 	json_number(j, "purge_lag_ms", row->lag_ms);
 	json_close(j);
 }

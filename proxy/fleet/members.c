@@ -10,11 +10,13 @@
 #include <unistd.h>
 
 #include "proxy/base/container_of.h"
+#include "proxy/fleet/fleet.h"
 
 enum { MEMBERS_ARGS = 5 };
 _Static_assert(MEMBERS_GONE_MS == 10000 && MEMBERS_MAX == 1000 && MEMBER_ROW_MAX == 512, "the script is given these");
 
 struct members {
+	struct fleet *fleet;
 	struct store *store;
 	struct loop *loop;
 	struct timer timer;
@@ -64,6 +66,7 @@ static uint64_t members_lag_ms(const struct members *members)
 
 static void members_count_self(struct members *members)
 {
+	struct fleet_leases leases = fleet_leases(members->fleet);
 	struct fleet_member *self = &members->self;
 
 	self->up_s = (members_now_ms() - members->began_ms) / 1000;
@@ -71,6 +74,8 @@ static void members_count_self(struct members *members)
 	self->hits = members_sum(members, STAT_CACHE_HITS);
 	self->misses = members_sum(members, STAT_CACHE_MISSES);
 	self->fetches = members_sum(members, STAT_FETCHES);
+	self->leases = leases.held;
+	self->waits = leases.waits;
 	self->lag_ms = members_lag_ms(members);
 }
 
@@ -149,13 +154,14 @@ static void members_on_time(struct timer *timer)
 
 /* ---- life ---- */
 
-struct members *members_new(struct store *store, struct loop *loop, const struct members_self *self)
+struct members *members_new(struct fleet *fleet, struct loop *loop, const struct members_self *self)
 {
 	struct members *members = calloc(1, sizeof *members);
 
 	if (!members)
 		return NULL;
-	members->store = store;
+	members->fleet = fleet;
+	members->store = fleet_store(fleet);
 	members->loop = loop;
 	members->sets = self->sets;
 	members->n_sets = self->n_sets;
@@ -264,5 +270,7 @@ void members_stats(const struct members *members, struct stats_gauges *gauges)
 	if (!members)
 		return;
 	stats_tell(gauges, GAUGE_FLEET_INSTANCES, members_count(members));
+	stats_tell(gauges, GAUGE_FLEET_LEASES_HELD, fleet_leases(members->fleet).held);
+	stats_tell(gauges, GAUGE_FLEET_LEASES_WAITING, fleet_leases(members->fleet).waits);
 	stats_tell(gauges, GAUGE_FLEET_LAG, members_lag_ms(members) / 1000);
 }

@@ -21,6 +21,7 @@ enum {
 	MEMBERS_URL_MAX = 255
 };
 
+struct fleet;
 struct members;
 
 /* What an instance says of itself. The texts are copied, and cut where they are too long. */
@@ -30,9 +31,9 @@ struct members_self {
 	size_t n_sets;
 };
 
-/* store is one that has call() and purges(), and outlives the registry, as does the loop. The loop does not run yet, or
+/* The store of the fleet has purges(). Both, and the loop, outlive the registry. The loop does not run yet, or
  * this is its thread. NULL: out of memory. */
-struct members *members_new(struct store *, struct loop *, const struct members_self *);
+struct members *members_new(struct fleet *, struct loop *, const struct members_self *);
 /* The loop does not run any more. */
 void members_free(struct members **);
 

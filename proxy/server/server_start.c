@@ -210,7 +210,7 @@ static int server_join(struct server *server)
 	if (admin->count && admin->items[0].host)
 		snprintf(at, sizeof at, admin->items[0].ipv6 ? "[%s]:%u" : "%s:%u", admin->items[0].host,
 		    admin->items[0].port);
-	if ((server->members = members_new(fleet_store(server->fleet), server->loops[0], &self)))
+	if ((server->members = members_new(server->fleet, server->loops[0], &self)))
 		return 0;
 	log_error("cache-redis: out of memory");
 	return -1;

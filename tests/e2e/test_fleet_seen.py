@@ -126,6 +126,20 @@ def test_a_newcomer_knows_the_latest_purges(both, member):
     assert row["pid"] == both[0].proxy.process.pid and 1 <= row["age_s"] < TIMEOUT
 
 
+def test_leases_are_seen(both, origin):
+    """One holds it, the other waits."""
+    first, second = both
+    clients = [first.proxy.client().ask("/f")]
+    held = origin.receive()
+    clients.append(second.proxy.client().ask("/f"))
+    for each in both:
+        each.sees(lambda told: sorted((row["leases_held"], row["leases_waiting"]) for row in told["instances"]) == [(0, 1), (1, 0)])
+    assert first.number("fleet_leases_held") == 1 and second.number("fleet_leases_waiting") == 1
+    held.answer(page(FRESH))
+    assert [client.response().status for client in clients] == [200, 200]
+    first.sees(lambda told: not any(row["leases_held"] or row["leases_waiting"] for row in told["instances"]))
+
+
 ROW = b"name=%s version=1 pid=7"
 # What somebody wrote into the hash, and what becomes of it: the name that is shown, or None
 HOSTILE = {
