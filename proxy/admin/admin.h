@@ -25,7 +25,7 @@ struct admin_parts {
 	struct cache *cache;
 	struct backoff *backoff;
 	struct feeds_seen *feeds;
-	struct members *members;    /* NULL: there is no fleet */
+	struct members *members;    /* NULL: utfeed is alone */
 	struct loop *const *loops;  /* one of each worker */
 	struct stats *const *stats; /* likewise */
 	size_t n_workers;

@@ -130,7 +130,7 @@ void admin_api_top(struct admin_exchange *);
 /* fleet_api.c, fleet_page.c */
 void admin_api_fleet(struct admin_exchange *);
 const char *admin_fleet_what(const struct members_purge *);
-/* A part of the first page; nothing, if there is no fleet. */
+/* The part of the first page about the fleet, if utfeed is in one. */
 void admin_fleet_write(struct admin_exchange *);
 
 /* admin_purge.c */

@@ -19,9 +19,9 @@ static void fleet_number(FILE *out, uint64_t n)
 
 static void fleet_span(FILE *out, uint64_t ms)
 {
-	fputs("<td class=\"n\">", out);
+	fputs("<td class=\"n say\"><span>", out);
 	html_span(out, (int64_t)(ms / 1000));
-	fputs("</td>", out);
+	fputs("</span></td>", out);
 }
 
 static void fleet_name(FILE *out, const char *name, uint64_t pid)
@@ -33,7 +33,7 @@ static void fleet_name(FILE *out, const char *name, uint64_t pid)
 
 static void fleet_row(FILE *out, const struct fleet_member *row, bool self)
 {
-	fputs("<tr><th scope=\"row\">", out);
+	fputs("<tr><th scope=\"row\" class=\"url\">", out);
 	fleet_name(out, row->name, row->pid);
 	fprintf(out, "%s</th><td><bdi>", self ? " (this one)" : "");
 	visible_html(out, row->version);
@@ -74,9 +74,9 @@ static void fleet_purge(FILE *out, const struct members_purge *purge)
 {
 	char url[URL_SHOWN_MAX];
 
-	fputs("<tr><td class=\"n\">", out);
+	fputs("<tr><td class=\"n say\"><span>", out);
 	html_span(out, (int64_t)(purge->age_ms / 1000));
-	fprintf(out, " ago</td><td>%s%s</td><td>", purge->soft ? "soft " : "", admin_fleet_what(purge));
+	fprintf(out, " ago</span></td><td>%s%s</td><td>", purge->soft ? "soft " : "", admin_fleet_what(purge));
 	if (purge->by)
 		fleet_name(out, purge->by->name, purge->by->pid);
 	else

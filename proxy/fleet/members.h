@@ -1,7 +1,7 @@
 /* Owns who belongs to the fleet: every instance writes its row (member.h) into the store that all share, and reads
  * those of the others. It also tells which of them purged what.
- * Must not know: who shows it. Invariants: what is known of others may be MEMBERS_GONE_MS old, and is no older while
- * the store is there. There are MEMBERS_MAX rows and MEMBERS_PURGES purges at most. */
+ * Must not know: who shows it. Invariants: as long as the store can be reached, rows of others are at most
+ * MEMBERS_GONE_MS old. There are MEMBERS_MAX rows and MEMBERS_PURGES purges at most. */
 #ifndef UTFEED_PROXY_FLEET_MEMBERS_H
 #define UTFEED_PROXY_FLEET_MEMBERS_H
 
@@ -60,7 +60,7 @@ struct members_seen {
 };
 /* The caller frees it. NULL: out of memory. */
 struct members_seen *members_see(struct members *);
-/* members NULL: there is no fleet, and nothing is told. */
+/* members NULL: utfeed is alone, and has none of these numbers. */
 void members_stats(const struct members *, struct stats_gauges *);
 
 #endif

@@ -141,7 +141,7 @@ def test_leases_are_seen(both, origin):
 
 
 ROW = b"name=%s version=1 pid=7"
-# What somebody wrote into the hash, and what becomes of it: the name that is shown, or None
+# A row that somebody wrote into the hash, and the name that is shown for it; None: it is dropped
 HOSTILE = {
     "HTML": (ROW % b"<script>alert(1)</script>", "<script>alert(1)</script>"),
     "a quote": (ROW % b"\"'&amp;", "\"'&amp;"),

@@ -31,11 +31,21 @@ until_says() {
 python3 "$here/../demo/origin.py" >origin.log 2>&1 &
 running="$running $!"
 origin=$(until_says 'ready on [^ ]*:\([0-9]*\)' origin.log)
-"$build/utfeed" serve --listen 127.0.0.1:0 --admin-listen 127.0.0.1:0 --route "/=http://127.0.0.1:$origin" >access.log 2>utfeed.log &
+# With a server for it the first page shows the fleet, too
+shared=
+if command -v redis-server >/dev/null 2>&1; then
+	redis-server --port 0 --unixsocket "$build/pages/redis" --save '' >redis.log 2>&1 &
+	running="$running $!"
+	shared="--cache-redis $build/pages/redis"
+	"$build/utfeed" serve --listen 127.0.0.1:0 $shared >access-other.log 2>utfeed-other.log &
+	running="$running $!"
+fi
+"$build/utfeed" serve --listen 127.0.0.1:0 --admin-listen 127.0.0.1:0 $shared --route "/=http://127.0.0.1:$origin" >access.log 2>utfeed.log &
 running="$running $!"
 port=$(until_says 'ready on 127\.0\.0\.1:\([0-9]*\)' utfeed.log)
 admin=$(until_says 'admin listener on 127\.0\.0\.1:\([0-9]*\)' utfeed.log)
 curl -s -o /dev/null "http://127.0.0.1:$port/russian.xml?feed[1-5000]"
 curl -s -o /dev/null "http://127.0.0.1:$port/nothing.xml?[1-10]"
+curl -s -o purged.txt -X PURGE "http://127.0.0.1:$port/russian.xml"
 curl -s -o russian.xml "http://127.0.0.1:$origin/russian.xml"
 node check.js "http://127.0.0.1:$admin" "$build/pages/russian.xml" ${pictures:+"$pictures"}

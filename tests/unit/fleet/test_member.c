@@ -131,7 +131,7 @@ static void huge(void)
 	text_free(&t);
 }
 
-/* Lines that are no rows are left out; no more are read than there is room for. */
+/* Only rows are read, and at most as many as there is room for. */
 static void several(void)
 {
 	static const char text[] = "1 2 name=a version=1\n\nnone\n2 3 name=b version=1\n3 4 name=c version=1";
