@@ -78,6 +78,8 @@ struct purge_told {
 	bool soft;
 	bool counting;   /* more may follow, or are not known */
 	bool owed;       /* the store behind memory has not done it yet */
+	/* where it is owed: as in struct purge_wait */
+	size_t others, unaware;
 };
 /* Writes the answer. */
 typedef void purge_told_f(struct admin_exchange *, const struct purge_told *);

@@ -1,6 +1,7 @@
 /* What operators order of stored responses and of pauses, by the interface and by pages; see admin_internal.h. */
 #include <string.h>
 
+#include "conf/conf.h"
 #include "proxy/admin/admin_internal.h"
 #include "proxy/admin/form.h"
 #include "proxy/base/json.h"
@@ -19,7 +20,9 @@ static void admin_on_purged(struct purge_wait *wait)
 		.n = wait->count,
 		.soft = wait->purge.soft,
 		.counting = wait->counting || wait->count < 0,
-		.owed = wait->owed };
+		.owed = wait->owed,
+		.others = wait->others,
+		.unaware = wait->unaware };
 
 	purge_wait_free(&x->waits);
 	x->purge_told(x, &told);
@@ -42,7 +45,7 @@ static void admin_purge(struct admin_exchange *x, const struct purge *purge, con
 	}
 	if (purge_run(purge, admin->parts.cache, admin->parts.backoff, to, loop_wall_ms(admin->loop) / 1000,
 	        loop_now_ms(admin->loop), &begun) ||
-	    purge_wait_new(&x->waits, &admin->sweeper, &begun)) {
+	    purge_wait_new(&x->waits, &admin->sweeper, &begun, admin->settings->conf->purge_wait_ms)) {
 		purge_fail(x, 500, "utfeed ran out of memory.");
 		return;
 	}
@@ -89,6 +92,10 @@ static void purge_api_told(struct admin_exchange *x, const struct purge_told *to
 	if (told->counting)
 		json_bool(&j, "counting", true);
 	json_bool(&j, "confirmed", !told->owed);
+	if (told->owed && told->others) {
+		json_number(&j, "instances", told->others + 1);
+		json_number(&j, "confirmed_by", told->others - told->unaware + 1);
+	}
 	api_json_end(&j);
 }
 

@@ -240,27 +240,33 @@ static struct object *dispatch_refuse_purge(const struct request_context *ctx, c
 
 /* ---- purges ---- */
 
-/* The answer to a PURGE. counting: the responses that memory held are not all counted. owed: the store behind memory
- * has not removed the responses yet. This process no longer finds any of them. */
-static struct object *dispatch_purged(const struct request_context *ctx, const struct purge *purge, int64_t n,
-    bool counting, bool owed)
+/* The answer to a PURGE, as done() would be told of it. This process no longer finds any of the responses. */
+static struct object *dispatch_purged(const struct request_context *ctx, const struct purge_wait *told)
 {
-	char count[48] = "";
+	struct text details = { 0 };
 
-	if (n >= 0)
-		snprintf(count, sizeof count, counting ? "%lld so far" : "%lld", (long long)n);
-	if (!owed)
-		return local_reply(ctx, 200, "", purge->soft ? "Marked stale." : "Purged.", count);
-	return local_reply(ctx, 202, "", purge->soft ?
-	    "Marked stale in memory; the store behind it has not confirmed that yet, and is asked until it does." :
-	    "Purged from memory; the store behind it has not confirmed that yet, and is asked until it does.", count);
+	if (told->count >= 0)
+		text_printf(&details, told->counting ? "%lld so far" : "%lld", (long long)told->count);
+	if (told->owed && told->others)
+		text_printf(&details, "%sconfirmed by %zu of %zu utfeeds", details.len ? "; " : "",
+		    told->others - told->unaware + 1, told->others + 1);
+	text_add(&details, "", 1);
+	const char *soft = "Marked stale in memory; the store behind it has not confirmed that yet, and is asked until "
+		"it does.";
+	const char *hard = "Purged from memory; the store behind it has not confirmed that yet, and is asked until it "
+		"does.";
+	struct object *o = details.failed ? NULL : !told->owed ?
+	    local_reply(ctx, 200, "", told->purge.soft ? "Marked stale." : "Purged.", details.bytes) :
+	    local_reply(ctx, 202, "", told->purge.soft ? soft : hard, details.bytes);
+	text_free(&details);
+	return o;
 }
 
 static void dispatch_on_purged(struct purge_wait *wait)
 {
 	struct answer *a = wait->owner;
 
-	a->object = dispatch_purged(a->ctx, &wait->purge, wait->count, wait->counting, wait->owed);
+	a->object = dispatch_purged(a->ctx, wait);
 	purge_wait_free(&a->purging);
 	answer_came(a);
 }
@@ -284,11 +290,11 @@ static struct object *dispatch_purge(struct answer *a, const struct requester *w
 	a->kind = KIND_PURGE;
 	if (purge_run(&purge, ctx->cache, ctx->backoff, purge.what == PURGE_ALL ? NULL : &a->target.to,
 	        loop_wall_ms(ctx->loop) / 1000, loop_now_ms(ctx->loop), &begun) ||
-	    purge_wait_new(&a->purging, ctx->sweeper, &begun))
+	    purge_wait_new(&a->purging, ctx->sweeper, &begun, ctx->conf->purge_wait_ms))
 		return NULL;
 	stats_add(loop_stats(ctx->loop), STAT_CACHE_PURGES, 1);
 	if (!a->purging)
-		return dispatch_purged(ctx, &purge, begun.count, false, false);
+		return dispatch_purged(ctx, &(struct purge_wait){ .purge = purge, .count = begun.count });
 	a->purging->done = dispatch_on_purged;
 	a->purging->owner = a;
 	a->purging->purge = purge;

@@ -96,6 +96,8 @@ static void on_too_late(struct timer *timer)
 
 	purge_let_go(wait);
 	wait->owed = wait->settles;
+	wait->others = wait->wait.others;
+	wait->unaware = wait->wait.unaware;
 	wait->counting = wait->sweeps;
 	if (wait->sweeps)
 		cache_purged(wait->sweeper->cache, wait->sweep.number, &wait->count);
@@ -103,7 +105,7 @@ static void on_too_late(struct timer *timer)
 	wait->done(wait);
 }
 
-int purge_wait_new(struct purge_wait **wp, struct sweeper *sweeper, struct purge_begun *begun)
+int purge_wait_new(struct purge_wait **wp, struct sweeper *sweeper, struct purge_begun *begun, uint64_t limit_ms)
 {
 	struct purge_wait *wait = *wp = calloc(1, sizeof *wait);
 
@@ -122,7 +124,7 @@ int purge_wait_new(struct purge_wait **wp, struct sweeper *sweeper, struct purge
 	wait->settles = cache_settle(sweeper->cache, &wait->wait) == SETTLING_WAIT;
 	begun->count = wait->count;
 	if (wait->settles || wait->sweeps) {
-		loop_arm(sweeper->loop, &wait->timer, PURGE_WAIT_MS);
+		loop_arm(sweeper->loop, &wait->timer, limit_ms);
 		return 0;
 	}
 	free(wait);

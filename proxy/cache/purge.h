@@ -28,9 +28,8 @@ int purge_run(const struct purge *, struct cache *, struct backoff *, const stru
     uint64_t steady_ms, struct purge_begun *) __attribute__((warn_unused_result));
 
 /* Waits until the purged responses have left memory, so that they are counted, and until the store behind memory has
- * done all purges so far. Waits PURGE_WAIT_MS at most: after that the store owes the purges, and memory goes on by
+ * done all purges so far. Waits limit_ms at most: after that the store owes the purges, and memory goes on by
  * itself. */
-enum { PURGE_WAIT_MS = 5000 };
 struct purge_wait {
 	struct store_wait wait;
 	struct sweep_wait sweep;
@@ -43,10 +42,12 @@ struct purge_wait {
 	/* for done(): responses that memory held (-1: not known), more may follow; the store behind memory owes it */
 	int64_t count;
 	bool counting, owed;
+	/* where it is owed: of so many other processes with the store so many do not know of it; 0: unknown */
+	size_t others, unaware;
 };
 /* The caller sets done, owner and purge. *w NULL: there is nothing to wait for, and begun->count is known (or -1: it
  * never will be). -1: out of memory. */
-int purge_wait_new(struct purge_wait **w, struct sweeper *, struct purge_begun *begun)
+int purge_wait_new(struct purge_wait **w, struct sweeper *, struct purge_begun *begun, uint64_t limit_ms)
     __attribute__((warn_unused_result));
 void purge_wait_free(struct purge_wait **);                    /* done() will not be called */
 

@@ -15,7 +15,6 @@
 #include "proxy/store/store_redis.h"
 
 enum {
-	STORES_REDIS_TIMEOUT_MS = 1000,
 	STORES_ENTRY_MORE = 64 * 1024          /* for heads and bookkeeping beside the largest body */
 };
 
@@ -31,7 +30,7 @@ static int stores_open_second(const struct conf *conf, struct store **second, st
 		.user = stores_or_null(conf->cache_redis_user),
 		.password = stores_or_null(conf->cache_redis_password),
 		.tls = conf->cache_redis_tls, .ca_file = stores_or_null(conf->cache_redis_ca_file),
-		.prefix = "utfeed:", .timeout_ms = STORES_REDIS_TIMEOUT_MS };
+		.prefix = "utfeed:", .timeout_ms = conf->cache_redis_timeout_ms };
 
 	*second = *redis_store = NULL;
 	if (*conf->cache_lmdb)

@@ -23,8 +23,11 @@ struct store_wait {
 	void (*got)(struct store_wait *, struct entry *entry);
 	struct entry *entry;           /* the answer on its way to got() */
 	bool owed;                     /* settlement: removals are not done yet; the store goes on trying */
-	void *pending;                 /* for the store alone; NULL: not waiting */
-	struct store *shard;           /* for a store of several alone */
+	/* settlement that was cancelled: how many other processes have the store, and do not know of a purge yet */
+	size_t others, unaware;
+	void *pending;                 /* for the store alone, as the next two; NULL: not waiting */
+	struct store *store;           /* which of several was asked */
+	struct timer late;             /* limit for a lookup */
 };
 
 /* entries, bytes, owed and away tell the present state; the others count since the start. */

@@ -40,8 +40,9 @@ struct store_call {
 	/* For answered(), which may take the entry and set it to NULL; freed behind it. NULL: the store is away now,
 	 * has refused the script, or its reply is none. */
 	struct store_reply *reply;
-	void *pending;                 /* for the store alone; NULL: not waiting */
-	struct store *shard;           /* for a store of several alone */
+	void *pending;                 /* for the store alone, as the next two; NULL: not waiting */
+	struct store *store;           /* which of several was asked */
+	struct timer late;             /* limit for the answer */
 };
 
 void store_reply_free(struct store_reply **);

@@ -184,7 +184,7 @@ static void lmdb_look_at_peers(struct store_lmdb *lmdb, bool learnt)
 		next = TAILQ_NEXT(op, link);
 		if (learnt && op->number == NUMBER_UNKNOWN)
 			op->number = lmdb->news.known;
-		if (store_thread_awaits(&lmdb->thread, op) &&
+		if (store_thread_awaits(&lmdb->thread, op, 0, 0) &&
 		    (op->number == NUMBER_UNKNOWN || !lmdb_peers_know(&lmdb->writer->file, op->number)))
 			continue;
 		TAILQ_REMOVE(&lmdb->awaiting, op, link);

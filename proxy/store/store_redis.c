@@ -89,6 +89,7 @@ static struct store *redis_new(struct redis_access *access, const char *prefix, 
 		return NULL;
 	redis->thread.store.ops = &redis_ops;
 	redis->thread.away = true;
+	redis->thread.patience_ms = access->settings.timeout_ms;
 	redis->access = redis_access_ref(access);
 	TAILQ_INIT(&redis->held);
 	redis_marks_init(&redis->marks);

@@ -135,13 +135,14 @@ struct redis_news_mark { struct store_mark mark; unsigned kind; };
 struct redis_news {
 	uint64_t last_known;                   /* the latest the server has, up to that which was named */
 	uint64_t length;                       /* how many purges it remembers */
-	uint64_t least;                        /* what all other processes know; UINT64_MAX: there is no other */
+	const redisReply *others;              /* the latest purge that each other process knows */
 	size_t n;
 	struct redis_news_mark marks[REDIS_NEWS];      /* texts are the reply's */
 	const redisReply *told;                /* what processes tell each other; REDIS_NEWS at most */
 	uint64_t now_ms;                       /* by the server's clock */
 };
 bool redis_news_read(struct redis_news *, const redisReply *);
+size_t redis_news_unaware(const struct redis_news *, uint64_t number); /* how many others do not know that purge */
 bool redis_reply_is_texts(const redisReply *, size_t elements);
 
 /* Purges and who knows of them (store_redis_marks.c). */

@@ -125,7 +125,7 @@ static bool redis_learn_all(struct store_redis *redis, const struct redis_news *
 }
 
 /* Answers the settlements whose purges all processes know. */
-static void redis_answer_awaiting(struct store_redis *redis, uint64_t least)
+static void redis_answer_awaiting(struct store_redis *redis, const struct redis_news *news)
 {
 	struct store_op *op, *next;
 
@@ -133,7 +133,10 @@ static void redis_answer_awaiting(struct store_redis *redis, uint64_t least)
 		next = TAILQ_NEXT(op, link);
 		if (op->number == NUMBER_ASKED)
 			op->number = redis->marks.known;
-		if ((op->number == NUMBER_UNKNOWN || op->number > least) && store_thread_awaits(&redis->thread, op))
+		size_t others = news->others->elements;
+		size_t unaware = op->number == NUMBER_UNKNOWN ? others : redis_news_unaware(news, op->number);
+		if (store_thread_awaits(&redis->thread, op, others, unaware) &&
+		    (op->number == NUMBER_UNKNOWN || unaware))
 			continue;
 		TAILQ_REMOVE(&redis->marks.awaiting, op, link);
 		store_thread_done(&redis->thread, op, NULL);
@@ -160,7 +163,7 @@ static void redis_learnt(struct store_redis *redis, const struct redis_news *new
 	if (joins)
 		redis_joined(redis);
 	else
-		redis_answer_awaiting(redis, news->least);
+		redis_answer_awaiting(redis, news);
 	loop_arm(redis->thread.loop, &redis->marks.timer,
 	    TAILQ_EMPTY(&redis->marks.awaiting) ? LEARN_EVERY_MS : LEARN_SOON_MS);
 }

@@ -302,10 +302,10 @@ static bool news_mark_read(struct redis_news_mark *to, const redisReply *r)
 
 bool redis_news_read(struct redis_news *news, const redisReply *r)
 {
-	const redisReply *others, *marks;
+	const redisReply *marks;
 
 	if (!reply_is_array(r, 6) || !reply_is_text(r->element[0]) || r->element[1]->type != REDIS_REPLY_INTEGER ||
-	    (others = r->element[2])->type != REDIS_REPLY_ARRAY ||
+	    (news->others = r->element[2])->type != REDIS_REPLY_ARRAY ||
 	    (marks = r->element[3])->type != REDIS_REPLY_ARRAY || marks->elements > REDIS_NEWS ||
 	    (news->told = r->element[4])->type != REDIS_REPLY_ARRAY || news->told->elements > REDIS_NEWS ||
 	    !reply_is_text(r->element[5]))
@@ -313,14 +313,20 @@ bool redis_news_read(struct redis_news *news, const redisReply *r)
 	news->now_ms = strtoull(r->element[5]->str, NULL, 10);
 	news->last_known = redis_number_read(r->element[0]->str);
 	news->length = (uint64_t)r->element[1]->integer;
-	news->least = UINT64_MAX;
-	for (size_t i = 0; i < others->elements; i++) {
-		uint64_t known = reply_is_text(others->element[i]) ? redis_number_read(others->element[i]->str) : 0;
-
-		news->least = known < news->least ? known : news->least;
-	}
 	for (news->n = 0; news->n < marks->elements; news->n++)
 		if (!news_mark_read(&news->marks[news->n], marks->element[news->n]))
 			return false;
 	return true;
+}
+
+size_t redis_news_unaware(const struct redis_news *news, uint64_t number)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < news->others->elements; i++) {
+		const redisReply *known = news->others->element[i];
+
+		n += !reply_is_text(known) || redis_number_read(known->str) < number;
+	}
+	return n;
 }

@@ -37,8 +37,9 @@ static struct store *shards_shard(struct store *store, const char *key, size_t l
 static enum store_result shards_get(struct store *store, const char *key, size_t len, struct entry **entry,
     struct store_wait *wait)
 {
-	wait->shard = shards_shard(store, key, len);
-	return wait->shard->ops->get(wait->shard, key, len, entry, wait);
+	struct store *shard = shards_shard(store, key, len);
+
+	return shard->ops->get(shard, key, len, entry, wait);
 }
 
 static void shards_put(struct store *store, struct entry *e)
@@ -94,7 +95,7 @@ static enum store_settling shards_settle(struct store *store, struct store_wait 
 {
 	struct shards_wait *all = wait->pending = calloc(1, sizeof *all);
 
-	wait->shard = NULL;
+	wait->store = store;
 	wait->owed = !all;
 	if (!all) {
 		wait->task.run = shards_on_refused;
@@ -121,12 +122,17 @@ static void shards_cancel(struct store *store, struct store_wait *wait)
 {
 	struct shards_wait *all = wait->pending;
 
-	if (wait->shard) {
-		wait->shard->ops->cancel(wait->shard, wait);
+	if (wait->store && wait->store != store) {
+		wait->store->ops->cancel(wait->store, wait);
 		return;
 	}
-	for (size_t i = 0; all && i < STORE_SHARDS; i++)
-		shards_of(store)->of[i]->ops->cancel(shards_of(store)->of[i], &all->of[i].wait);
+	for (size_t i = 0; all && i < STORE_SHARDS; i++) {
+		struct store_wait *one = &all->of[i].wait;
+
+		shards_of(store)->of[i]->ops->cancel(shards_of(store)->of[i], one);
+		wait->others = one->others > wait->others ? one->others : wait->others;
+		wait->unaware = one->unaware > wait->unaware ? one->unaware : wait->unaware;
+	}
 	free(all);
 	wait->pending = NULL;
 	loop_forget(wait->loop, &wait->task);
@@ -152,15 +158,16 @@ static void shards_purges(struct store *store, void (*each)(void *arg, const str
 
 static bool shards_call(struct store *store, struct store_call *call)
 {
-	call->shard = shards_shard(store, call->name.at, call->name.len);
-	return call->shard->ops->call(call->shard, call);
+	struct store *shard = shards_shard(store, call->name.at, call->name.len);
+
+	return shard->ops->call(shard, call);
 }
 
 static void shards_uncall(struct store *store, struct store_call *call)
 {
 	(void)store;
-	if (call->shard)
-		call->shard->ops->uncall(call->shard, call);
+	if (call->store)
+		call->store->ops->uncall(call->store, call);
 }
 
 static void shards_stats(struct store *store, struct store_stats *stats)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "proxy/base/container_of.h"
 #include "proxy/base/hash.h"
 
 /* Beyond QUEUE_MAX lookups and entries are refused. */
@@ -177,15 +178,36 @@ static void store_thread_on_answer(struct task *task)
 
 	wait->entry = NULL;
 	wait->pending = NULL;
+	loop_disarm(wait->loop, &wait->late);
 	wait->got(wait, e);
+}
+
+static void store_thread_on_late(struct timer *timer)
+{
+	struct store_wait *wait = container_of(timer, struct store_wait, late);
+	struct store_thread *thread = thread_of(wait->store);
+
+	store_thread_cancel(wait->store, wait);
+	pthread_mutex_lock(&thread->lock);
+	thread->stats.misses++;
+	thread->stats.errors++;
+	pthread_mutex_unlock(&thread->lock);
+	wait->got(wait, NULL);
+}
+
+static void wait_begin(struct store_wait *wait, struct store *store)
+{
+	wait->entry = NULL;
+	wait->store = store;
+	wait->others = wait->unaware = 0;
+	wait->task.run = store_thread_on_answer;
+	wait->late = (struct timer){ .fire = store_thread_on_late };
 }
 
 static void thread_enqueue_wait(struct store_thread *thread, struct store_op *op, struct store_wait *wait)
 {
 	op->wait = wait;
 	wait->pending = op;
-	wait->entry = NULL;
-	wait->task.run = store_thread_on_answer;
 	store_queue_enqueue(thread, op);
 }
 
@@ -196,6 +218,7 @@ enum store_result store_thread_get(struct store *store, const char *key, size_t 
 	struct store_op *op = store_op_new(thread, OP_GET, key, len);
 
 	(void)entry;
+	wait_begin(wait, store);
 	pthread_mutex_lock(&thread->lock);
 	bool refused = !op || store_queue_refuses(thread);
 	if (refused) {
@@ -209,6 +232,8 @@ enum store_result store_thread_get(struct store *store, const char *key, size_t 
 	pthread_mutex_unlock(&thread->lock);
 	if (refused && op)
 		store_op_free(op);
+	if (!refused)
+		loop_arm(wait->loop, &wait->late, thread->patience_ms);
 	return refused ? STORE_MISSING : STORE_WAIT;
 }
 
@@ -217,14 +242,13 @@ enum store_settling store_thread_settle(struct store *store, struct store_wait *
 	struct store_thread *thread = thread_of(store);
 	struct store_op *op = store_op_new(thread, OP_SETTLE, "", 0);
 
-	wait->task.run = store_thread_on_answer;
+	wait_begin(wait, store);
 	wait->owed = true;
 	pthread_mutex_lock(&thread->lock);
 	if (op && !thread->away) {
 		thread_enqueue_wait(thread, op, wait);
 		op = NULL;
 	} else {
-		wait->entry = NULL;
 		wait->pending = thread;
 		loop_wake(wait->loop, &wait->task);
 	}
@@ -245,6 +269,7 @@ void store_thread_cancel(struct store *store, struct store_wait *wait)
 	wait->pending = NULL;
 	pthread_mutex_unlock(&thread->lock);
 	loop_forget(wait->loop, &wait->task);
+	loop_disarm(wait->loop, &wait->late);
 	entry_unref(&wait->entry);
 }
 

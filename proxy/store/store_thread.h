@@ -1,9 +1,9 @@
 /* Owns what the stores with a thread of their own have in common: the thread and its loop, the bounded queue of
  * operations that workers ask for, and the way the answers go back. Must not know: where entries are kept.
  * Invariants: operations are taken in the order they were asked for. A lookup that finds the queue full, or the store
- * away, is refused. A removal is never refused. An entry that cannot be stored, or got lost on its way, becomes the
- * removal of its key. A removal is owed until it is done; once too many are owed, everything is removed instead, and no
- * lookup is made before that. */
+ * away, is refused, and one that waits for longer than the store's patience finds nothing. A removal is never refused.
+ * An entry that cannot be stored, or got lost on its way, becomes the removal of its key. A removal is owed until it is
+ * done; once too many are owed, everything is removed instead, and no lookup is made before that. */
 #ifndef UTFEED_PROXY_STORE_STORE_THREAD_H
 #define UTFEED_PROXY_STORE_STORE_THREAD_H
 
@@ -55,6 +55,7 @@ struct store_work {
 struct store_thread {
 	struct store store;
 	const struct store_work *work;
+	uint64_t patience_ms;          /* how long lookups and calls wait for an answer; 0: until it comes */
 	struct store_thread *beside;   /* the store whose thread and loop it uses; NULL: they are its own */
 	pthread_t thread;
 	struct loop *loop;             /* the thread's */
@@ -109,8 +110,9 @@ void store_thread_news(struct store_thread *, struct slice topic, struct slice t
 void store_thread_message(struct store_thread *, struct slice text);
 /* All purges of others are known now. */
 void store_thread_learned(struct store_thread *);
-/* Whether somebody still waits for the operation; not so once its wait was cancelled. */
-bool store_thread_awaits(struct store_thread *, const struct store_op *);
+/* Whether somebody still waits for the settlement; not so once its wait was cancelled. Of so many other processes so
+ * many do not know of its purges yet. */
+bool store_thread_awaits(struct store_thread *, const struct store_op *, size_t others, size_t unaware);
 /* adds to the counters; entries and bytes are set instead */
 void store_thread_count(struct store_thread *, const struct store_stats *more);
 void store_thread_leave(struct store_thread *);

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "proxy/base/container_of.h"
+
 void store_reply_free(struct store_reply **reply)
 {
 	if (*reply)
@@ -27,8 +29,17 @@ static void call_on_answer(struct task *task)
 	struct store_reply *reply = call->reply;
 
 	call->pending = NULL;
+	loop_disarm(call->loop, &call->late);
 	call->answered(call);                  /* may free the call */
 	store_reply_free(&reply);
+}
+
+static void call_on_late(struct timer *timer)
+{
+	struct store_call *call = container_of(timer, struct store_call, late);
+
+	store_thread_uncall(call->store, call);
+	call->answered(call);
 }
 
 /* Under the lock. */
@@ -83,6 +94,8 @@ bool store_thread_call(struct store *store, struct store_call *call)
 	struct store_thread *thread = (struct store_thread *)(void *)store;
 	struct store_op *op = call_op(thread, call);
 
+	call->store = store;
+	call->late = (struct timer){ .fire = call_on_late };
 	pthread_mutex_lock(&thread->lock);
 	bool refused = !op || store_queue_refuses(thread);
 	if (refused) {
@@ -99,6 +112,8 @@ bool store_thread_call(struct store *store, struct store_call *call)
 	pthread_mutex_unlock(&thread->lock);
 	if (refused && op)
 		store_op_free(op);
+	if (!refused && call->answered)
+		loop_arm(call->loop, &call->late, thread->patience_ms);
 	return !refused;
 }
 
@@ -116,6 +131,7 @@ void store_thread_uncall(struct store *store, struct store_call *call)
 	if (!waits)
 		return;
 	loop_forget(call->loop, &call->task);
+	loop_disarm(call->loop, &call->late);
 	store_reply_free(&call->reply);
 }
 

@@ -18,10 +18,14 @@ void store_thread_purged(struct store_thread *thread, const struct store_mark *m
 	pthread_mutex_unlock(&thread->listening);
 }
 
-bool store_thread_awaits(struct store_thread *thread, const struct store_op *op)
+bool store_thread_awaits(struct store_thread *thread, const struct store_op *op, size_t others, size_t unaware)
 {
 	pthread_mutex_lock(&thread->lock);
 	bool awaits = op->wait;
+	if (awaits) {
+		op->wait->others = others;
+		op->wait->unaware = unaware;
+	}
 	pthread_mutex_unlock(&thread->lock);
 	return awaits;
 }

@@ -65,7 +65,7 @@ class Cluster:
         for i in range(6):
             bus = server_port()
             node = redis_server("redis-server", "--cluster-enabled", "yes", "--cluster-node-timeout", "1000", "--cluster-port", str(bus),
-                                "--cluster-replica-validity-factor", "0", "--cluster-config-file", f"nodes{i}.conf", *more)
+                                "--cluster-replica-validity-factor", "0", "--cluster-require-full-coverage", "no", "--cluster-config-file", f"nodes{i}.conf", *more)
             node.bus = bus
             self.nodes.append(node)
         self.masters, self.replicas = self.nodes[:3], self.nodes[3:]

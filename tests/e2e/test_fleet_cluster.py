@@ -1,4 +1,7 @@
 """cache-redis = cluster://...: entries and purges over many servers, one of which dies."""
+import signal
+import time
+
 import pytest
 
 from fleets import found, purged
@@ -56,3 +59,45 @@ def test_a_master_dies(cluster, start, origin):
     for path in PATHS[2:]:
         assert found(third, path) == (None if path in gone else b"old"), path
     assert all(found(proxy, path) is None for proxy in (first, second, third) for path in [*gone, PATHS[1]])
+
+
+def seconds(proxy, path):
+    begun = time.monotonic()
+    assert proxy.get(path).status == 200
+    return time.monotonic() - begun
+
+
+def test_a_node_that_hangs(cluster, start, origin):
+    """A hit costs nothing, a miss at most cache-redis-timeout; the other nodes' entries are found."""
+    Site(origin)["*"] = page(FRESH, body=b"old")
+    servers = cluster()
+    first = start(origin, "--cache-redis", servers.url, "--cache-redis-timeout", "2s")
+    assert purged(first)
+    for path in PATHS:
+        assert first.get(path).status == 200
+    assert purged(first)
+    stored = {key.rpartition("/")[2] for key in keys(servers.masters[0])}
+    second = start(origin, "--cache-redis", servers.url, "--cache-redis-timeout", "2s")
+    assert purged(second)
+    servers.masters[0].process.send_signal(signal.SIGSTOP)
+    try:
+        assert max(seconds(first, path) for path in PATHS) < 1
+        took = [seconds(second, path) for path in PATHS if path[1:] in stored]
+        assert max(took) < 4 and sorted(took)[len(took) // 2] < 1, took
+        assert all(found(second, path) == b"old" for path in PATHS if path[1:] not in stored)
+    finally:
+        servers.masters[0].process.send_signal(signal.SIGCONT)
+
+
+def test_a_purge_says_who_has_confirmed(cluster, start, origin):
+    Site(origin)["*"] = page(FRESH, body=b"old")
+    servers = cluster()
+    first, second = (start(origin, "--cache-redis", servers.url, "--purge-wait", "500ms") for _ in range(2))
+    assert purged(first) and purged(second)
+    second.process.send_signal(signal.SIGSTOP)
+    try:
+        got = first.get("/1", method="PURGE")
+        assert got.status == 202 and b"confirmed by 1 of 2 utfeeds" in got.body, got.body
+    finally:
+        second.process.send_signal(signal.SIGCONT)
+    assert purged(first, "/1")

@@ -81,7 +81,7 @@ static struct purge_wait *purge(const char *words)
 	CU_ASSERT(purge_read(&p, (struct slice){ words, strlen(words) }));
 	CU_ASSERT(!purge_run(&p, cache, backoff, NULL, 2000, 0, &begun));
 	CU_ASSERT_EQUAL(begun.count, -1);
-	CU_ASSERT(!purge_wait_new(&w, &sweeper, &begun));
+	CU_ASSERT(!purge_wait_new(&w, &sweeper, &begun, 5000));
 	CU_ASSERT_PTR_NOT_NULL_FATAL(w);
 	w->done = on_done;
 	return w;

@@ -23,6 +23,7 @@ static const struct { const char *text, *option, *because; } idle[] = {
 	{ OFF "cache-redis = h:1", "cache-redis", "cache is off" },
 	{ "cache-redis-password = a", "cache-redis-password", "cache-redis names no server" },
 	{ "cache-redis-user = a", "cache-redis-user", "cache-redis names no server" },
+	{ "cache-redis-timeout = 2s", "cache-redis-timeout", "cache-redis names no server" },
 	{ "cache-redis-tls = on", "cache-redis-tls", "cache-redis names no server" },
 	{ "cache-redis-ca-file = a", "cache-redis-ca-file", "cache-redis names no server" },
 	{ "cache-redis = h:1\ncache-redis-ca-file = a", "cache-redis-ca-file", "cache-redis-tls is off" },
