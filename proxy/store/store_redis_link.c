@@ -10,8 +10,8 @@
 #include "proxy/base/container_of.h"
 #include "proxy/base/log.h"
 
-/* Where several servers are, one of them may have taken over. */
-enum { RETRY_FIRST_MS = 100, RETRY_MAX_MS = 30000, RETRY_SEVERAL_MS = 1000, HOPS_MAX = 5 };
+/* Until it is connected again, this process does not hear of purges: it tries often. */
+enum { RETRY_FIRST_MS = 100, RETRY_MAX_MS = 1000, HOPS_MAX = 5 };
 
 /* The adapter between hiredis and our loop: hiredis asks to be told once when its socket is ready. */
 
@@ -110,7 +110,6 @@ static bool link_complains_no_more(struct redis_link *link)
 static void link_lost(struct redis_link *link, const char *why)
 {
 	const char *refusal = link->ssl ? tls_lent_refusal(link->ssl) : NULL;
-	uint64_t most = link_where(link)->kind == CONF_REDIS_SERVER ? RETRY_MAX_MS : RETRY_SEVERAL_MS;
 	bool goes_on = link->told && link->hops++ < HOPS_MAX;
 
 	link->connection = NULL;
@@ -127,7 +126,7 @@ static void link_lost(struct redis_link *link, const char *why)
 	}
 	link_complain(link, link->odd ? link->odd : refusal ? refusal : why);
 	loop_arm(link->loop, &link->retry, link->hurries ? RETRY_FIRST_MS : link->retry_ms);
-	link->retry_ms = link->retry_ms * 2 < most ? link->retry_ms * 2 : most;
+	link->retry_ms = link->retry_ms * 2 < RETRY_MAX_MS ? link->retry_ms * 2 : RETRY_MAX_MS;
 }
 
 void redis_link_drop(struct redis_link *link, const char *why)
