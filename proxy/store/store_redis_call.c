@@ -112,6 +112,11 @@ bool redis_call_sees(const struct store_op *op)
 	return redis_scripts[op->call->script].entry;
 }
 
+bool redis_call_may_be(const struct store_redis *redis, const struct store_op *op)
+{
+	return op->call->script != SCRIPT_LEASE || redis->hearing.begun;
+}
+
 /* Nil is a text without bytes. */
 static struct store_value call_value(const redisReply *r, char **to)
 {

@@ -100,11 +100,13 @@ void redis_give_up_lookups(struct store_redis *redis)
 
 static void redis_take_off(struct store_redis *redis, struct store_op *op)
 {
-	if (redis->scan && op->type == OP_CALL && redis_call_sees(op) && redis_is_purging(redis, op)) {
+	bool purging = redis->scan && (op->type != OP_CALL || redis_call_sees(op)) && redis_is_purging(redis, op);
+
+	if (op->type == OP_CALL && (purging || !redis_call_may_be(redis, op))) {
 		store_thread_done(&redis->thread, op, NULL);
 		return;
 	}
-	if (redis->scan && op->type != OP_CALL && redis_is_purging(redis, op)) {
+	if (purging) {
 		redis_hold(redis, op);
 		return;
 	}

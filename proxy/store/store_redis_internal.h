@@ -100,6 +100,8 @@ void redis_do(struct store_redis *, struct store_op *);
  * what it answers. */
 void redis_call(struct store_redis *, struct store_op *);
 bool redis_call_sees(const struct store_op *);
+/* False: it would have this process wait for a message, and those do not reach it now. */
+bool redis_call_may_be(const struct store_redis *, const struct store_op *);
 /* Begins a purge of more than a URL. */
 void redis_scan(struct store_redis *, struct store_op *);
 

@@ -144,7 +144,7 @@ def pytest_terminal_summary(terminalreporter):
         terminalreporter.write_line("again: " + line)
 
 
-CACHED = {"test_broken.py", "test_types.py", "test_cache.py", "test_cache_time.py", "test_counters.py", "test_fleet.py", "test_fleet_formats.py", "test_gzip_form.py", "test_intercept.py", "test_kept.py", "test_large_hits.py", "test_memory.py", "test_pauses.py",
+CACHED = {"test_broken.py", "test_types.py", "test_cache.py", "test_cache_time.py", "test_counters.py", "test_fleet.py", "test_fleet_formats.py", "test_fleet_lease.py", "test_gzip_form.py", "test_intercept.py", "test_kept.py", "test_large_hits.py", "test_memory.py", "test_pauses.py",
           "test_pipelining.py", "test_poisoning.py", "test_purge.py", "test_purge_shared.py", "test_ranges.py", "test_segments.py", "test_steps.py", "test_stores.py",
           "test_moved.py", "test_trust_http.py",
           "test_trust_lmdb.py",
@@ -444,6 +444,7 @@ def fleet(timed, origin, redis_server):
         server = redis_server("redis-server")
         made = Fleet([timed(origin, "--workers", "1", "--cache-redis", f"127.0.0.1:{server.port}", *options, **how) for _ in range(n)])
         made.server = server
+        made.hear(n)
         return made
     return run
 

@@ -46,6 +46,13 @@ class Fleet:
         for proxy in proxies:
             purged(proxy)
 
+    def hear(self, n):
+        """Until n of them hear the others: before that each is on its own."""
+        until = time.monotonic() + TIMEOUT
+        while len(self.server.ask("PUBSUB", "CHANNELS", "*!to:*")) < n:
+            assert time.monotonic() < until, "they do not hear each other"
+            time.sleep(0.01)
+
     def __iter__(self):
         return iter(self.proxies)
 

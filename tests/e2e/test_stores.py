@@ -292,7 +292,7 @@ def commands_of_the_manual():
 
 def test_redis_with_the_commands_of_the_manual(start, origin, numbers, redis):
     """A user who may do no more stores, finds, and purges in each way."""
-    server = redis("--user", "feeds", "on", ">pass", "~utfeed:*", "-@all", *(f"+{name.lower()}" for name in commands_of_the_manual()))
+    server = redis("--user", "feeds", "on", ">pass", "~utfeed:*", "&utfeed:*", "-@all", *(f"+{name.lower()}" for name in commands_of_the_manual()))
     options = ["--cache-redis", f"127.0.0.1:{server.port}", "--cache-redis-user", "feeds", "--cache-redis-password", "pass"]
     first, second = start(origin, *options), start(origin, *options)
     share(first, second)

@@ -56,10 +56,13 @@ static struct called ask(struct store *s, const char *token, const struct entry 
 	return called;
 }
 
+/* Until a process is subscribed its call is answered with none. */
 static bool asked(struct store *s, const char *token, const char *word)
 {
 	struct called called = ask(s, token, NULL);
 
+	for (int i = 0; i < 1000 && !strcmp(called.words, "none") && strcmp(word, "none"); i++, stores_nap())
+		called = ask(s, token, NULL);
 	entry_unref(&called.entry);
 	return !strcmp(called.words, word);
 }
@@ -107,6 +110,8 @@ static void stored_answers(void)
 	if (redis_server_missing("redis-server", false))
 		UNIT_SKIP("no redis-server");
 	s = redis_server_store();
+	CU_ASSERT(asked(s, "0", "mine"));
+	release(s, "0", "");
 	stores_put(s, KEY, 1, 1000);
 	called = ask(s, "1", NULL);
 	CU_ASSERT(!strcmp(called.words, "stored") && called.entry && entries_body_is(called.entry, 1, 1000));
