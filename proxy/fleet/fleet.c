@@ -59,13 +59,12 @@ void fleet_begin(struct fleet *fleet)
 	fleet->store->ops->hear(fleet->store, &ears);
 }
 
-void fleet_tell(struct fleet *fleet, const char *topic, struct slice text)
+bool fleet_tell(struct fleet *fleet, const char *topic, struct slice text)
 {
 	static const char kept[] = "172800";
 	_Static_assert(FLEET_NEWS_S == 172800, "as kept says");
 	struct store_call call = { .script = SCRIPT_TELL, .name = { "news", 4 }, .n = 3,
 		.args = { { topic, strlen(topic) }, text, { kept, sizeof kept - 1 } } };
 
-	if (fleet && text.len <= FLEET_TEXT_MAX)
-		fleet->store->ops->call(fleet->store, &call);
+	return fleet && text.len <= FLEET_TEXT_MAX && fleet->store->ops->call(fleet->store, &call);
 }

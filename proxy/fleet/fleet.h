@@ -29,8 +29,8 @@ typedef void fleet_heard_f(void *arg, struct slice text, uint64_t age_ms);
 void fleet_listen(struct fleet *, const char *topic, fleet_heard_f *heard, void *arg);
 /* From now on everybody who listens hears. */
 void fleet_begin(struct fleet *);
-/* fleet NULL: there is none. A longer text is not told. */
-void fleet_tell(struct fleet *, const char *topic, struct slice text);
+/* fleet NULL: there is none. False: it is not told, because the store is away, or the text is longer. */
+bool fleet_tell(struct fleet *, const char *topic, struct slice text);
 
 /* Leases that this process holds, and fetches here that wait for those of others. fleet NULL: there is none. */
 struct fleet_leases { size_t held, waits; };

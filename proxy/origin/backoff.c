@@ -51,7 +51,7 @@ void backoff_exit(struct backoff *b)
 
 /* ---- entries ---- */
 
-static struct backoff_entry *backoff_host_entry(struct backoff *b, const struct backoff_request *asked, bool make)
+struct backoff_entry *backoff_host_entry(struct backoff *b, const struct backoff_request *asked, bool make)
 {
 	struct backoff_host h;
 
@@ -60,7 +60,7 @@ static struct backoff_entry *backoff_host_entry(struct backoff *b, const struct 
 	return entry || !make ? entry : backoff_table_add(&b->hosts, h.name, asked->parent, h.bare);
 }
 
-static struct backoff_entry *backoff_url_entry(struct backoff *b, const struct backoff_request *asked,
+struct backoff_entry *backoff_url_entry(struct backoff *b, const struct backoff_request *asked,
     const struct backoff_terms *terms, bool make)
 {
 	struct backoff_entry *entry = backoff_table_find(&b->urls, asked->url, terms->way);
@@ -121,12 +121,15 @@ static void backoff_wait_for(struct backoff_wait *wait, const struct backoff_req
 		backoff_wait_longer(wait, entry, entry->trial_until_ms, FAILURE_NONE);
 }
 
-static void backoff_try(const struct backoff_request *asked, struct backoff_entry *entry, uint64_t now_ms)
+/* True: other processes are to know. */
+static bool backoff_try(const struct backoff_request *asked, struct backoff_entry *entry, uint64_t now_ms)
 {
 	if (!backoff_keeps(asked, entry) || asked->changes)
-		return;
+		return false;
+	bool news = entry->told && entry->trial != asked->id;
 	entry->trial = asked->id;
 	entry->trial_until_ms = now_ms + BACKOFF_TRIAL_MS;
+	return news;
 }
 
 /* What is learned halves with each hour in which nothing was learned. */
@@ -171,9 +174,6 @@ static void backoff_explain(const struct backoff_wait *wait, uint64_t now_ms, st
 	failure->undecided = !wait->too_soon && entry->until_ms <= now_ms;
 	failure->retry_after_s = (unsigned)((wait->until_ms - now_ms + 999) / 1000);
 }
-
-/* The entries that a request looks at. */
-struct backoff_pair { struct backoff_entry *host, *url; };
 
 static struct backoff_pair backoff_pair_of(struct backoff *b, const struct backoff_request *asked,
     const struct backoff_terms *terms, bool make)
@@ -248,18 +248,30 @@ bool backoff_asks_plainly(struct backoff *b, const struct backoff_request *asked
 	return plain;
 }
 
-/* The request is made now, or when the host's interval lets it. */
-static void backoff_go(const struct backoff_pair *pair, const struct backoff_request *asked,
+/* The request is made now, or when the host's interval lets it. True: that is a trial, and other processes are to
+ * know. */
+static bool backoff_go(const struct backoff_pair *pair, const struct backoff_request *asked,
     const struct backoff_terms *terms, uint64_t now_ms, uint64_t then_ms)
 {
-	if (terms->pauses) {
-		backoff_try(asked, pair->host, now_ms);
-		backoff_try(asked, pair->url, now_ms);
-	}
+	bool host = terms->pauses && backoff_try(asked, pair->host, now_ms);
+	bool url = terms->pauses && backoff_try(asked, pair->url, now_ms);
+
 	if (pair->url && terms->url_interval_ms)
 		backoff_asked(pair->url, now_ms);
 	if (pair->host && terms->host_interval_ms && then_ms > pair->host->asked_ms)
 		backoff_asked(pair->host, then_ms);
+	return host || url;
+}
+
+/* A trial begins, or ends at once: nothing came of it. */
+static void backoff_tell_trial(struct backoff *b, const struct backoff_request *asked,
+    const struct backoff_terms *terms, uint64_t now_ms, uint64_t until_ms)
+{
+	struct backoff_news news = backoff_news_of(NEWS_TRIAL, BACKOFF_OF_BUSY, asked, terms);
+
+	news.since_ms = now_ms;
+	news.until_ms = until_ms;
+	backoff_tell(b, &news);
 }
 
 enum backoff_answer backoff_ask(struct backoff *b, struct backoff_request *asked, const struct backoff_terms *terms,
@@ -267,18 +279,24 @@ enum backoff_answer backoff_ask(struct backoff *b, struct backoff_request *asked
 {
 	enum backoff_answer answer = BACKOFF_GO;
 	struct backoff_pair pair;
+	bool trial = false;
 
-	asked->soon_ms = 0;
+	asked->soon_ms = asked->spaces_ms[BACKOFF_OF_URL] = asked->spaces_ms[BACKOFF_OF_HOST] = 0;
 	if (terms->url_interval_ms || (terms->host_interval_ms && terms->host_interval_ms != BACKOFF_LEARNED) ||
 	    !backoff_is_idle(b)) {
 		backoff_enter(b);
 		backoff_tidy_some(b, now_ms);
 		pair = backoff_pair_of(b, asked, terms, true);
 		answer = backoff_judge(&pair, asked, terms, now_ms, &asked->soon_ms, failure);
+		asked->spaces_ms[BACKOFF_OF_URL] = terms->url_interval_ms;
+		if (!asked->again && !asked->changes)
+			asked->spaces_ms[BACKOFF_OF_HOST] = backoff_space_ms(pair.host, terms, now_ms);
 		if (answer != BACKOFF_WAIT)
-			backoff_go(&pair, asked, terms, now_ms, now_ms + asked->soon_ms);
+			trial = backoff_go(&pair, asked, terms, now_ms, now_ms + asked->soon_ms);
 		backoff_exit(b);
 	}
+	if (trial)
+		backoff_tell_trial(b, asked, terms, now_ms, now_ms + BACKOFF_TRIAL_MS);
 	if (answer != BACKOFF_WAIT)
 		asked->asked_ms = now_ms;
 	return answer;
@@ -330,25 +348,37 @@ static bool backoff_begin(struct backoff_entry *entry, const struct backoff_requ
 	return true;
 }
 
+bool backoff_is_second(struct backoff_entry *host, struct slice url, uint64_t until_ms, uint64_t now_ms)
+{
+	uint64_t said = hash_keyed(url.at, url.len);
+
+	if (host->other_until_ms > now_ms && host->other != said)
+		return true;
+	host->other = said;
+	host->other_until_ms = until_ms;
+	return false;
+}
+
 bool backoff_pause(struct backoff *b, enum backoff_of what, const struct backoff_request *asked,
     const struct backoff_terms *terms, uint64_t now_ms, struct backoff_cause cause, uint32_t seconds)
 {
+	struct backoff_news of_url = { 0 }, of_host = { 0 };
+
 	backoff_enter(b);
 	struct backoff_entry *url = what == BACKOFF_OF_HOST ? NULL : backoff_url_entry(b, asked, terms, true);
 	struct backoff_entry *host = what == BACKOFF_OF_URL ? NULL : backoff_host_entry(b, asked, true);
 	struct backoff_entry *entry = what == BACKOFF_OF_HOST ? host : url;
+	uint64_t url_until_ms = url ? url->until_ms : 0, host_until_ms = host ? host->until_ms : 0;
 	bool begins = entry && backoff_begin(entry, asked, now_ms, cause, seconds);
-	if (host && url) {
-		uint64_t said = hash_keyed(asked->url.at, asked->url.len);
-
-		if (host->other_until_ms > now_ms && host->other != said)
-			backoff_begin(host, asked, now_ms, cause, seconds);
-		else {
-			host->other = said;
-			host->other_until_ms = url->until_ms;
-		}
+	if (host && url && backoff_is_second(host, asked->url, url->until_ms, now_ms))
+		backoff_begin(host, asked, now_ms, cause, seconds);
+	if (backoff_is_news(cause)) {
+		backoff_news_pause(&of_url, url, url_until_ms, what, asked, terms);
+		backoff_news_pause(&of_host, host, host_until_ms, BACKOFF_OF_HOST, asked, terms);
 	}
 	backoff_exit(b);
+	backoff_tell(b, &of_url);
+	backoff_tell(b, &of_host);
 	return begins;
 }
 
@@ -356,6 +386,7 @@ bool backoff_pause(struct backoff *b, enum backoff_of what, const struct backoff
 void backoff_learn(struct backoff *b, const struct backoff_request *asked, const struct backoff_terms *terms,
     uint64_t now_ms, uint64_t space_ms)
 {
+	struct backoff_news news = backoff_news_of(NEWS_SPACE, BACKOFF_OF_HOST, asked, terms);
 	struct backoff_entry *entry;
 
 	if (terms->host_interval_ms != BACKOFF_LEARNED)
@@ -377,6 +408,9 @@ void backoff_learn(struct backoff *b, const struct backoff_request *asked, const
 			entry->asked_ms = asked->asked_ms;
 	}
 	backoff_exit(b);
+	news.since_ms = news.until_ms = now_ms;
+	news.space_ms = space_ms;
+	backoff_tell(b, &news);
 }
 
 void backoff_end(struct backoff_table *table, struct backoff_entry *entry, uint64_t now_ms)
@@ -387,36 +421,50 @@ void backoff_end(struct backoff_table *table, struct backoff_entry *entry, uint6
 	}
 	entry->until_ms = entry->began_ms = entry->trial = 0;
 	entry->doublings = 0;
-	entry->plain = false;
+	entry->plain = entry->told = false;
 }
 
 void backoff_works(struct backoff *b, enum backoff_of what, const struct backoff_request *asked,
     const struct backoff_terms *terms)
 {
-	bool host = what == BACKOFF_OF_HOST;
+	bool host = what == BACKOFF_OF_HOST, told = false;
 	struct backoff_entry *entry;
 
 	if (backoff_is_idle(b))
 		return;
 	backoff_enter(b);
 	entry = host ? backoff_host_entry(b, asked, false) : backoff_url_entry(b, asked, terms, false);
-	if (entry && !backoff_is_late(entry, asked))
+	if (entry && !backoff_is_late(entry, asked)) {
+		told = entry->told;
 		backoff_end(host ? &b->hosts : &b->urls, entry, asked->asked_ms);
+	}
 	backoff_exit(b);
+	if (told) {
+		struct backoff_news news = backoff_news_of(NEWS_END, what, asked, terms);
+
+		news.since_ms = news.until_ms = asked->asked_ms;
+		backoff_tell(b, &news);
+	}
 }
 
-static void backoff_tried(struct backoff_entry *entry, const struct backoff_request *asked)
+/* True: other processes are to know. */
+static bool backoff_tried(struct backoff_entry *entry, const struct backoff_request *asked)
 {
-	if (entry && entry->trial == asked->id)
-		entry->trial = 0;
+	if (!entry || entry->trial != asked->id)
+		return false;
+	entry->trial = 0;
+	return entry->told;
 }
 
-void backoff_leave(struct backoff *b, const struct backoff_request *asked, const struct backoff_terms *terms)
+void backoff_leave(struct backoff *b, const struct backoff_request *asked, const struct backoff_terms *terms,
+    uint64_t now_ms)
 {
 	if (backoff_is_idle(b))
 		return;
 	backoff_enter(b);
-	backoff_tried(backoff_host_entry(b, asked, false), asked);
-	backoff_tried(backoff_url_entry(b, asked, terms, false), asked);
+	bool host = backoff_tried(backoff_host_entry(b, asked, false), asked);
+	bool url = backoff_tried(backoff_url_entry(b, asked, terms, false), asked);
 	backoff_exit(b);
+	if (host || url)
+		backoff_tell_trial(b, asked, terms, now_ms, now_ms);
 }

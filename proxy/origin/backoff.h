@@ -43,6 +43,8 @@ struct backoff_request {
 	uint64_t asked_ms;                     /* When backoff_ask() let it go. */
 	bool again;                            /* The host's interval was waited for already. */
 	uint64_t soon_ms;                      /* In how many ms it may be made, where backoff_ask() says SOON. */
+	/* The intervals that it had to keep, by enum backoff_of; 0: none. */
+	uint64_t spaces_ms[2];
 	bool changes;                          /* Its method is not safe: it keeps only pauses that were asked for. */
 };
 
@@ -73,6 +75,13 @@ enum backoff_answer backoff_ask(struct backoff *, struct backoff_request *, cons
  * does so within the pause of the first, the host has one as well. */
 enum backoff_of { BACKOFF_OF_URL, BACKOFF_OF_HOST, BACKOFF_OF_BUSY };
 
+struct text;
+/* The name under which a fleet keeps an interval: for URL or HOST. */
+void backoff_pace_name(struct text *, enum backoff_of, const struct backoff_request *, const struct backoff_terms *);
+/* In the fleet the URL or the host was asked, or will be, at that time. */
+void backoff_paced(struct backoff *, enum backoff_of, const struct backoff_request *, const struct backoff_terms *,
+    uint64_t asked_ms);
+
 /* It is not asked for seconds; 0: for twice as long as the time before, with jitter. True: a pause begins. */
 bool backoff_pause(struct backoff *, enum backoff_of, const struct backoff_request *, const struct backoff_terms *,
     uint64_t now_ms, struct backoff_cause, uint32_t seconds);
@@ -82,7 +91,7 @@ void backoff_learn(struct backoff *, const struct backoff_request *, const struc
 /* The request had success: the doubling ends. */
 void backoff_works(struct backoff *, enum backoff_of, const struct backoff_request *, const struct backoff_terms *);
 /* Nothing came of the request: the next one goes ahead. */
-void backoff_leave(struct backoff *, const struct backoff_request *, const struct backoff_terms *);
+void backoff_leave(struct backoff *, const struct backoff_request *, const struct backoff_terms *, uint64_t now_ms);
 
 /* Which protocol an https host answers better, for an hour. REQUIRED: the host itself has said that it has to be
  * HTTP/1.1. */
@@ -123,5 +132,14 @@ enum backoff_scope { BACKOFF_URL, BACKOFF_PREFIX, BACKOFF_HOST, BACKOFF_ALL };
 /* Ends them, with what they would make of the next ones. How many there were. url: of BACKOFF_HOST any URL of it. An
  * http URL stands for its https one, too, to which upgrade-https may lead. */
 size_t backoff_resume(struct backoff *, enum backoff_scope, struct slice url, uint64_t now_ms);
+
+/* Calls told() for all news for other processes (backoff_news.h) from now on, on any thread. */
+struct backoff_news;
+void backoff_listen(struct backoff *, void (*told)(void *arg, const struct backoff_news *), void *arg);
+struct fleet;
+/* From now on the news go to the fleet's other processes, and theirs are heard. NULL: there are none. */
+void backoff_share(struct backoff *, struct fleet *);
+/* Takes over what another process tells, and tells nobody else of it. */
+void backoff_hear(struct backoff *, const struct backoff_news *, uint64_t now_ms);
 
 #endif

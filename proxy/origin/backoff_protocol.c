@@ -123,19 +123,38 @@ static void protocol_learn_host(struct backoff *b, const struct backoff_host *ho
 	}
 }
 
-void backoff_learn_protocol(struct backoff *b, const struct backoff_request *asked, enum backoff_protocol better,
+static void protocol_learn(struct backoff *b, const struct backoff_request *asked, enum backoff_protocol better,
     uint64_t now_ms)
 {
 	struct backoff_entry *entry;
 	struct backoff_host h;
 
 	backoff_host_of(&h, asked->url);
-	backoff_enter(b);
 	protocol_tidy(b, now_ms);
 	if (better)
 		protocol_learn_host(b, &h, asked->parent, better, now_ms);
 	if (better != BACKOFF_PROTOCOL_REQUIRED &&
 	    (entry = protocol_enter(b, asked->url, asked->parent, h.bare, now_ms)) && better)
 		entry->protocol = (uint8_t)better;
+}
+
+void backoff_learn_protocol(struct backoff *b, const struct backoff_request *asked, enum backoff_protocol better,
+    uint64_t now_ms)
+{
+	const struct backoff_news news = { .kind = NEWS_PROTOCOL, .url = asked->url, .parent = asked->parent,
+		.since_ms = now_ms, .until_ms = now_ms, .protocol = better };
+
+	backoff_enter(b);
+	protocol_learn(b, asked, better, now_ms);
 	backoff_exit(b);
+	if (better)
+		backoff_tell(b, &news);
+}
+
+void backoff_protocol_hear(struct backoff *b, const struct backoff_news *news)
+{
+	const struct backoff_request asked = { .url = news->url, .parent = news->parent };
+
+	if (news->protocol)
+		protocol_learn(b, &asked, news->protocol, news->since_ms);
 }

@@ -81,11 +81,18 @@ void backoff_stats(struct backoff *b, uint64_t now_ms, struct stats_gauges *to)
 	backoff_each(b, backoff_sum_up, &sum);
 	stats_tell(to, GAUGE_PAUSED_URLS, sum.paused[false]);
 	stats_tell(to, GAUGE_PAUSED_HOSTS, sum.paused[true]);
+	backoff_share_stats(b, to);
 }
 
 /* ---- ending ---- */
 
-struct backoff_ending { enum backoff_scope scope; struct slice url; struct backoff_host host; };
+/* Those that began later than before_ms go on. */
+struct backoff_ending {
+	enum backoff_scope scope;
+	struct slice url;
+	struct backoff_host host;
+	uint64_t before_ms, now_ms;
+};
 
 static bool backoff_is_url_of(const struct backoff_entry *entry, const struct backoff_ending *by)
 {
@@ -102,28 +109,31 @@ static bool backoff_is_url_of(const struct backoff_entry *entry, const struct ba
 	}
 }
 
-static size_t backoff_end_one(struct backoff_table *table, struct backoff_entry *entry, uint64_t now_ms)
+static size_t backoff_end_one(struct backoff_table *table, struct backoff_entry *entry,
+    const struct backoff_ending *by)
 {
-	bool paused = entry->until_ms > now_ms;
+	bool paused = entry->until_ms > by->now_ms;
 
+	if (entry->began_ms > by->before_ms)
+		return 0;
 	entry->other_until_ms = entry->space_ms = 0;
-	backoff_end(table, entry, now_ms);
+	backoff_end(table, entry, by->now_ms);
 	return paused;
 }
 
-static size_t backoff_end_named(struct backoff_table *table, struct slice name, uint64_t now_ms)
+static size_t backoff_end_named(struct backoff_table *table, struct slice name, const struct backoff_ending *by)
 {
 	struct backoff_entry *entry = backoff_table_next(table, name, NULL), *next;
 	size_t n = 0;
 
 	for (; entry; entry = next) {
 		next = backoff_table_next(table, name, entry);
-		n += backoff_end_one(table, entry, now_ms);
+		n += backoff_end_one(table, entry, by);
 	}
 	return n;
 }
 
-static size_t backoff_end_all(struct backoff_table *table, const struct backoff_ending *by, uint64_t now_ms)
+static size_t backoff_end_all(struct backoff_table *table, const struct backoff_ending *by)
 {
 	struct backoff_entry *entry, *next;
 	size_t n = 0;
@@ -132,39 +142,52 @@ static size_t backoff_end_all(struct backoff_table *table, const struct backoff_
 		for (entry = LIST_FIRST(&table->buckets[i]); entry; entry = next) {
 			next = LIST_NEXT(entry, link);
 			if (backoff_is_url_of(entry, by))
-				n += backoff_end_one(table, entry, now_ms);
+				n += backoff_end_one(table, entry, by);
 		}
 	return n;
 }
 
-static size_t backoff_resume_one(struct backoff *b, enum backoff_scope scope, struct slice url, uint64_t now_ms)
+static size_t backoff_resume_one(struct backoff *b, struct backoff_ending *by)
 {
-	struct backoff_ending by = { .scope = scope, .url = url };
 	size_t n;
 
-	if (scope != BACKOFF_ALL)
-		backoff_host_of(&by.host, url);
+	if (by->scope != BACKOFF_ALL)
+		backoff_host_of(&by->host, by->url);
 	backoff_enter(b);
-	n = scope == BACKOFF_URL ? backoff_end_named(&b->urls, url, now_ms) : backoff_end_all(&b->urls, &by, now_ms);
-	n += scope == BACKOFF_ALL ? backoff_end_all(&b->hosts, &by, now_ms)
-		: backoff_end_named(&b->hosts, by.host.name, now_ms);
+	n = by->scope == BACKOFF_URL ? backoff_end_named(&b->urls, by->url, by) : backoff_end_all(&b->urls, by);
+	n += by->scope == BACKOFF_ALL ? backoff_end_all(&b->hosts, by)
+		: backoff_end_named(&b->hosts, by->host.name, by);
 	backoff_exit(b);
 	return n;
 }
 
-size_t backoff_resume(struct backoff *b, enum backoff_scope scope, struct slice url, uint64_t now_ms)
+size_t backoff_resume_before(struct backoff *b, enum backoff_scope scope, struct slice url, uint64_t before_ms,
+    uint64_t now_ms)
 {
+	struct backoff_ending by = { .scope = scope, .url = url, .before_ms = before_ms, .now_ms = now_ms };
 	struct text secure = { 0 };
 
 	if (backoff_is_idle(b))
 		return 0;
-	size_t n = backoff_resume_one(b, scope, url, now_ms);
+	size_t n = backoff_resume_one(b, &by);
 	if (scope == BACKOFF_ALL || url.at[4] != ':')
 		return n;
 	text_puts(&secure, "https");
 	text_add(&secure, url.at + 4, url.len - 4);
+	by.url = (struct slice){ secure.bytes, secure.len };
 	if (!secure.failed)
-		n += backoff_resume_one(b, scope, (struct slice){ secure.bytes, secure.len }, now_ms);
+		n += backoff_resume_one(b, &by);
 	text_free(&secure);
+	return n;
+}
+
+/* Other processes may have pauses of their own, of which this one does not know. */
+size_t backoff_resume(struct backoff *b, enum backoff_scope scope, struct slice url, uint64_t now_ms)
+{
+	const struct backoff_news news = { .kind = NEWS_RESUME, .scope = scope,
+		.url = scope == BACKOFF_ALL ? (struct slice){ "", 0 } : url, .since_ms = now_ms, .until_ms = now_ms };
+	size_t n = backoff_resume_before(b, scope, url, UINT64_MAX, now_ms);
+
+	backoff_tell(b, &news);
 	return n;
 }

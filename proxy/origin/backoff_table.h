@@ -29,6 +29,7 @@ struct backoff_entry {
 	/* The owner's, all 0 in a new entry; times are of the monotonic clock in ms. */
 	bool asked_for;                /* The origin asked for the pause. */
 	bool plain;                    /* The first request behind the pause has no fields of its client. */
+	bool told;                     /* Other processes know of the pause. */
 	uint8_t doublings;             /* Pauses in a row that nobody asked for. */
 	uint8_t why;                   /* Of enum failure_kind. */
 	uint8_t protocol;              /* Of enum backoff_protocol. */

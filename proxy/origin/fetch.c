@@ -52,6 +52,7 @@ void fetch_end(struct fetch *f)
 	fetch_leave_alone(f);
 	if (f->held)
 		fetch_drop_held(f);
+	fetch_leave_pace(f);
 	fetch_tell_left(f);
 	transform_free(&f->transform);
 	lease_end(&f->lease, &f->conn, false);

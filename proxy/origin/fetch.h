@@ -19,6 +19,7 @@
 
 struct fetch;
 struct fetch_timing;
+struct fleet;
 struct guard;
 struct loop;
 struct pool;
@@ -132,7 +133,8 @@ struct fetch_request {
 	struct fetch_limits limits;
 };
 
-struct fetch_pool *fetch_pool_new(struct loop *, struct pool *, struct backoff *);
+/* fleet NULL: there is none. */
+struct fetch_pool *fetch_pool_new(struct loop *, struct pool *, struct backoff *, struct fleet *);
 struct pool *fetch_pool_connections(struct fetch_pool *);
 /* Ends every fetch. */
 void fetch_pool_free(struct fetch_pool **);

@@ -1,7 +1,7 @@
 /* Owns what the files of a fetch share. fetch.c has its life (states, timers, ends), fetch_pool.c its memory,
  * fetch_request.c the request, fetch_protocol.c the choice between HTTP/2 and HTTP/1.1. Of the response fetch_head.c
  * has the head, fetch_body.c the body; fetch_alone.c has fetches without readers, fetch_redirect.c redirects,
- * fetch_pause.c pauses.
+ * fetch_pause.c pauses, fetch_pace.c the fleet's intervals.
  * Must not know: who else runs fetches. Invariant: once a function says that the fetch has ended, nothing of the fetch
  * is touched. */
 #ifndef UTFEED_PROXY_ORIGIN_FETCH_INTERNAL_H
@@ -48,6 +48,7 @@ enum fetch_again {
 enum fetch_note { NOTE_ROOM = 1, NOTE_LEFT = 2, NOTE_MORE = 4, NOTE_HELD = 8 };
 
 struct fetch_held;
+struct fetch_pace;
 
 /* Before `parser` all is cleared when a fetch begins; from there on memory stays with the fetch while it is a spare
  * (fetch_pool), and what is in it is set before it is read. */
@@ -72,6 +73,7 @@ struct fetch {
 	struct lease *lease;
 	struct conn *conn;
 	struct fetch_held *held;     /* An answer that is held while the other protocol is asked; NULL: none. */
+	struct fetch_pace *pace;       /* It waits for its turn in the fleet; NULL: it does not. */
 	struct transform *transform;
 	struct fetch_hooks hooks;
 	struct cookie_jar *jar;        /* What the redirects have set; NULL: nothing. */
@@ -100,6 +102,7 @@ struct fetch_pool {
 	struct loop *loop;
 	struct pool *connections;
 	struct backoff *backoff;
+	struct fleet *fleet;           /* NULL: there is none */
 	LIST_HEAD(, fetch) fetches, spares;
 	size_t n_spares;
 	struct spares memory;          /* of transforms */
@@ -189,6 +192,11 @@ void fetch_tell_kept(struct fetch *);          /* A stored response answers in t
 void fetch_tell_failed(struct fetch *);        /* f->failure says why */
 void fetch_tell_done(struct fetch *);          /* the response is complete */
 void fetch_tell_left(struct fetch *);          /* the fetch ends */
+
+/* fetch_pace.c */
+/* Gets the connection once it is this request's turn: now, or soon. If that is too late, the fetch fails. */
+void fetch_go(struct fetch *);
+void fetch_leave_pace(struct fetch *);         /* It waits for its turn no more. */
 
 /* fetch_alone.c: fetches that nobody waits for */
 /* Called when the last reader has left, and when the body has grown since. False: the fetch is not worth going on

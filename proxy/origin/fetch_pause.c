@@ -135,7 +135,7 @@ void fetch_tell_head(struct fetch *f)
 void fetch_tell_moved(struct fetch *f)
 {
 	if (fetch_tells(f) && f->trail.n > 2)
-		backoff_leave(f->pool->backoff, &f->asked, &f->request.terms);
+		backoff_leave(f->pool->backoff, &f->asked, &f->request.terms, loop_now_ms(fetch_loop(f)));
 }
 
 void fetch_tell_failed(struct fetch *f)
@@ -192,7 +192,7 @@ void fetch_tell_left(struct fetch *f)
 
 	if (!fetch_tells(f))
 		return;
-	backoff_leave(f->pool->backoff, &f->asked, &f->request.terms);
+	backoff_leave(f->pool->backoff, &f->asked, &f->request.terms, loop_now_ms(fetch_loop(f)));
 	if (fetch_has_first(f, &first))
-		backoff_leave(f->pool->backoff, &first, &f->request.terms);
+		backoff_leave(f->pool->backoff, &first, &f->request.terms, loop_now_ms(fetch_loop(f)));
 }

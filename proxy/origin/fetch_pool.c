@@ -11,7 +11,8 @@ enum {
 	FETCH_SPARE_TEXT = 4096        /* a spare does not keep texts that have grown beyond this */
 };
 
-struct fetch_pool *fetch_pool_new(struct loop *loop, struct pool *connections, struct backoff *backoff)
+struct fetch_pool *fetch_pool_new(struct loop *loop, struct pool *connections, struct backoff *backoff,
+    struct fleet *fleet)
 {
 	struct fetch_pool *pool = calloc(1, sizeof *pool);
 
@@ -20,6 +21,7 @@ struct fetch_pool *fetch_pool_new(struct loop *loop, struct pool *connections, s
 	pool->loop = loop;
 	pool->connections = connections;
 	pool->backoff = backoff;
+	pool->fleet = fleet;
 	LIST_INIT(&pool->fetches);
 	LIST_INIT(&pool->spares);
 	return pool;
@@ -54,6 +56,7 @@ static void fetch_leave(struct fetch *f)
 	object_detach(&f->body);
 	if (f->held)
 		fetch_drop_held(f);
+	fetch_leave_pace(f);
 	lease_end(&f->lease, &f->conn, false);
 	loop_disarm(loop, &f->timer);
 	loop_disarm(loop, &f->total);

@@ -247,16 +247,10 @@ void fetch_ask(struct fetch *f)
 	f->received = 0;
 	loop_disarm(fetch_loop(f), &f->timer);
 	fetch_start_parser(f);
-	switch (fetch_may_ask(f)) {
-	case BACKOFF_GO:
-		fetch_lease(f);
-		break;
-	case BACKOFF_SOON:
-		loop_arm(fetch_loop(f), &f->timer, f->asked.soon_ms);
-		break;
-	case BACKOFF_WAIT:
+	if (fetch_may_ask(f) == BACKOFF_WAIT)
 		fetch_fail(f);
-	}
+	else
+		fetch_go(f);
 }
 
 void fetch_connect(struct fetch *f)

@@ -66,7 +66,7 @@ static int url_open(struct check_url *u)
 
 	if (!(u->loop = loop_new()) || !(u->resolver = resolver_new(u->loop, &names)) ||
 	    !(u->connections = pool_new(u->loop, u->resolver)) || !(u->backoff = backoff_new()) ||
-	    !(u->fetches = fetch_pool_new(u->loop, u->connections, u->backoff)))
+	    !(u->fetches = fetch_pool_new(u->loop, u->connections, u->backoff, NULL)))
 		return -1;
 	pool_renew(u->connections, &limits, u->settings->generation);
 	return 0;

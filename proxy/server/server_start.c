@@ -234,6 +234,7 @@ static int server_open(struct server *server)
 	    !(server->cache = stores_open(server->first, memory_bytes, &server->redis)) ||
 	    (server->redis && !(server->fleet = fleet_new(server->redis))))
 		return -1;
+	backoff_share(server->backoff, server->fleet);
 	return 0;
 }
 

@@ -273,7 +273,8 @@ struct worker *worker_new(struct settings *settings, const struct worker_parts *
 	if (worker->mailbox < 0 || !(worker->loop = loop_new()) ||
 	    !(worker->resolver = resolver_new(worker->loop, &names)) ||
 	    !(worker->connections = pool_new(worker->loop, worker->resolver)) ||
-	    !(worker->fetches = fetch_pool_new(worker->loop, worker->connections, parts->backoff)))
+	    !(worker->fetches = fetch_pool_new(worker->loop, worker->connections, parts->backoff,
+	          parts->fleet)))
 		goto fail;
 	loop_count_turns(worker->loop);
 	ctx = (struct request_context){ .worker = number, .loop = worker->loop, .fetches = worker->fetches,

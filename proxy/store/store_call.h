@@ -9,7 +9,7 @@
 #include "proxy/net/loop.h"
 
 /* The store has a table of them (store_redis_call.c), which says what they are given and what they answer. */
-enum store_script { SCRIPT_LEASE, SCRIPT_RELEASE, SCRIPT_TELL, SCRIPT_MEMBERS, STORE_SCRIPTS };
+enum store_script { SCRIPT_LEASE, SCRIPT_RELEASE, SCRIPT_TELL, SCRIPT_MEMBERS, SCRIPT_PACE, STORE_SCRIPTS };
 
 enum { CALL_ARGS_MAX = 12 };
 

@@ -99,12 +99,27 @@ static const char members_script[] = "-- utfeed members\n"
 	"end\n"
 	"return { ARGV[1], now, n, table.concat(lines, '\\n') }\n";
 
+/* Gives requests their turns. The key is when the latest is, by the server's clock in ms. ARGV: the interval; how long
+ * a request may wait for its turn. Answers how long it has to: beyond that it has no turn. A latest turn that is
+ * further off is of a server whose clock was another. */
+static const char pace_script[] = "-- utfeed pace\n"
+	"redis.call('UNLINK', KEYS[1] .. '-')\n"
+	"local time, most = redis.call('TIME'), tonumber(ARGV[5])\n"
+	"local now = time[1] * 1000 + math.floor(time[2] / 1000)\n"
+	"local last = math.min(redis.call('GET', KEYS[1]) or 0, now + most)\n"
+	"local wait = math.max(0, last + ARGV[4] - now)\n"
+	"if wait <= most then\n"
+	" redis.call('SET', KEYS[1], string.format('%.0f', now + wait), 'PX', wait + ARGV[4])\n"
+	"end\n"
+	"return { wait }\n";
+
 /* entry: where the reply has SIGHT fields behind its word, they are an entry (redis_read()). */
 static const struct { struct slice text; bool entry; } redis_scripts[STORE_SCRIPTS] = {
 	[SCRIPT_LEASE] = { REDIS_WORD(lease_script), true },
 	[SCRIPT_RELEASE] = { REDIS_WORD(release_script), false },
 	[SCRIPT_TELL] = { REDIS_WORD(tell_script), false },
 	[SCRIPT_MEMBERS] = { REDIS_WORD(members_script), false },
+	[SCRIPT_PACE] = { REDIS_WORD(pace_script), false },
 };
 
 bool redis_call_sees(const struct store_op *op)

@@ -148,11 +148,11 @@ CACHED = {"test_broken.py", "test_types.py", "test_cache.py", "test_cache_time.p
           "test_pipelining.py", "test_poisoning.py", "test_purge.py", "test_purge_shared.py", "test_ranges.py", "test_segments.py", "test_steps.py", "test_stores.py",
           "test_moved.py", "test_trust_http.py",
           "test_trust_lmdb.py",
-          "test_trust_cache.py", "test_trust_redis.py", "test_fleet_cluster.py", "test_fleet_sentinel.py"}
+          "test_trust_cache.py", "test_trust_redis.py", "test_fleet_cluster.py", "test_fleet_sentinel.py", "test_fleet_polite.py"}
 
 
 # Files about what becomes of an origin that errs: in all others each test asks it anew
-PAUSED = {"test_fleet.py", "test_polite.py", "test_pauses.py", "test_kept.py", "test_counters.py", "test_trust_cache.py"}
+PAUSED = {"test_fleet.py", "test_fleet_polite.py", "test_polite.py", "test_pauses.py", "test_kept.py", "test_counters.py", "test_trust_cache.py"}
 
 # Files whose tests of the fixture proxy look at exchanges alone: one utfeed and one origin serve these tests, one after another
 SHARED_BY_TESTS = {"test_basic.py", "test_broken.py", "test_cache.py", "test_charset.py", "test_compression.py", "test_gzip.py",
@@ -439,10 +439,12 @@ def store(request, tmp_path):
 
 @pytest.fixture
 def fleet(timed, origin, redis_server):
-    """fleet(n, option...): n utfeeds of one worker each in front of origin, upon one server, by one clock that the test moves."""
-    def run(n, *options, **how):
+    """fleet(n, option...): n utfeeds of one worker each in front of origin (to=None: gateways), upon one server, by one clock that the test
+    moves."""
+    def run(n, *options, to=origin, **how):
         server = redis_server("redis-server")
-        made = Fleet([timed(origin, "--workers", "1", "--cache-redis", f"127.0.0.1:{server.port}", *options, **how) for _ in range(n)])
+        made = Fleet([timed(to, "--workers", "1", "--cache-redis", f"127.0.0.1:{server.port}", *options, **how) for _ in range(n)],
+                     "/none" if to else f"/{origin.url}/none")
         made.server = server
         made.hear(n)
         return made

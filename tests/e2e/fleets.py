@@ -41,10 +41,10 @@ class Held:
 
 
 class Fleet:
-    def __init__(self, proxies):
+    def __init__(self, proxies, target="/none"):
         self.proxies = proxies
         for proxy in proxies:
-            purged(proxy)
+            purged(proxy, target)
 
     def hear(self, n):
         """Until n of them hear the others: before that each is on its own."""

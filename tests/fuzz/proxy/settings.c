@@ -146,7 +146,7 @@ struct bench *bench_new(unsigned settings)
 
 	if (!b || !(b->loop = loop_new()) || !(b->memory = store_memory_new(BENCH_CACHE_BYTES, conf->cache_object_max + BENCH_OBJECT_MORE)) ||
 	    !(b->cache = cache_new(b->memory, NULL)) || !(b->backoff = backoff_new()) || !(b->resolver = resolver_new(b->loop, &names)) ||
-	    !(b->connections = pool_new(b->loop, b->resolver)) || !(b->fetches = fetch_pool_new(b->loop, b->connections, b->backoff)))
+	    !(b->connections = pool_new(b->loop, b->resolver)) || !(b->fetches = fetch_pool_new(b->loop, b->connections, b->backoff, NULL)))
 		abort();
 	ctx = (struct request_context){ .loop = b->loop, .fetches = b->fetches, .backoff = b->backoff, .cache = b->cache, .resolver = b->resolver };
 	if (!(b->clients = client_pool_new(&ctx, on_changed, NULL)))

@@ -52,7 +52,7 @@ static void tell(struct act *a, const struct step *s)
 	case BUSY: backoff_pause(a->b, BACKOFF_OF_BUSY, r, &a->terms, now_ms, cause, s->seconds); break;
 	case WORKS: backoff_works(a->b, BACKOFF_OF_URL, r, &a->terms); break;
 	case HOST_WORKS: backoff_works(a->b, BACKOFF_OF_HOST, r, &a->terms); break;
-	case LEAVE: backoff_leave(a->b, r, &a->terms); break;
+	case LEAVE: backoff_leave(a->b, r, &a->terms, now_ms); break;
 	case LEARN: backoff_learn(a->b, r, &a->terms, now_ms, s->seconds * 1000); break;
 	case RESUME_URL: case RESUME_PREFIX: case RESUME_HOST: case RESUME_ALL:
 		backoff_resume(a->b, (enum backoff_scope)(s->what - RESUME_URL), (struct slice){ s->url, strlen(s->url) }, now_ms);

@@ -235,7 +235,7 @@ static void *hammer(void *arg)
 		case 3: backoff_learn(h->b, &r, &terms, n + 1, hammer_next(h, 3)); break;
 		case 4: case 5: backoff_works(h->b, BACKOFF_OF_URL, &r, &terms); backoff_works(h->b, BACKOFF_OF_HOST, &r, &terms); break;
 		case 6: backoff_resume(h->b, (enum backoff_scope)hammer_next(h, 3), r.url, n + 1); break;
-		default: backoff_leave(h->b, &r, &terms); break;
+		default: backoff_leave(h->b, &r, &terms, 0); break;
 		}
 	}
 	return NULL;

@@ -88,7 +88,7 @@ static void bench_new(struct bench *b)
 	CU_ASSERT_PTR_NOT_NULL_FATAL(b->resolver = resolver_new(b->loop, &names));
 	CU_ASSERT_PTR_NOT_NULL_FATAL(b->connections = pool_new(b->loop, b->resolver));
 	CU_ASSERT_PTR_NOT_NULL_FATAL(b->backoff = backoff_new());
-	CU_ASSERT_PTR_NOT_NULL_FATAL(b->fetches = fetch_pool_new(b->loop, b->connections, b->backoff));
+	CU_ASSERT_PTR_NOT_NULL_FATAL(b->fetches = fetch_pool_new(b->loop, b->connections, b->backoff, NULL));
 	atomic_init(&b->settings.refs, 2);
 	b->turn.run = on_turn;
 	bench_objects(b);
