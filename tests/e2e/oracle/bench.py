@@ -12,6 +12,7 @@ import time
 
 from certs import Authority, server_context
 from clock import Clock
+from fleets import purged
 from inside import OwnCa
 from peers import Background
 from ports import server_port
@@ -22,7 +23,7 @@ from stores import Redis
 from .loop import Listener, Loop, SlowRelay
 from .records import LATE_MS, Moment
 from .wire import Client, Inside, Upstream
-from .ways import SLOTS, options, steady_options
+from .ways import SLOTS, options, steady_options, target
 
 with contextlib.suppress(ModuleNotFoundError):      # no python3-hpack: no HTTP/2
     from . import fetches
@@ -173,6 +174,8 @@ class Bench:
 
     def start(self):
         self.proxies = [self.turn_while(self.launch(n)) for n in range(self.count)]
+        for proxy in self.proxies if self.count > 2 else ():        # they have the store then
+            self.turn_while(Background(lambda proxy=proxy: purged(proxy, target("raw", self.base(0) + "/none")[0])))
 
     def running(self):
         return self.proxies + self.formers

@@ -37,10 +37,9 @@ class Finding:
 
 def made_for(count, seed, steady, calm):
     """The history of a seed; of a fleet every second one is about what its processes have in common. calm: nothing of it ends, nor its store."""
-    if count > 2 and not steady and seed % 2:
-        return fleet(seed)
-    made = failing(seed) if steady else history(seed)
-    made = of_many(made, seed, "steady" if steady else "plain", not steady, 30 if count > 2 else 1) if count > 1 else made
+    made = failing(seed) if steady else fleet(seed) if count > 2 and seed % 2 else history(seed)
+    if count > 1 and (steady or count == 2 or seed % 2 == 0):
+        made = of_many(made, seed, "steady" if steady else "plain", not steady, 30 if count > 2 else 1)
     return undisturbed(made) if calm else made
 
 
