@@ -145,6 +145,11 @@ struct store *store_redis_new(const struct redis_settings *settings)
 	return store;
 }
 
+const char *store_redis_tag(size_t shard)
+{
+	return redis_tags[shard];
+}
+
 bool store_redis_refuses(const struct redis_settings *settings, struct store_redis_why *why)
 {
 	struct redis_access *access = redis_access_new(settings, why);

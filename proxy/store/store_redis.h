@@ -20,6 +20,8 @@ struct store *store_redis_new(const struct redis_settings *);
 /* Whether store_redis_new() would refuse these settings. why: the reason, and whether ca_file is to blame. */
 struct store_redis_why { char text[512]; bool ca_file; };
 bool store_redis_refuses(const struct redis_settings *, struct store_redis_why *);
+/* The hash tag in the keys of a cluster's shard. */
+const char *store_redis_tag(size_t shard);
 /* Another user and password (copied; NULL: none), from the next connection on. -1: out of memory, and nothing was
  * done. */
 int store_redis_login(struct store *, const char *user, const char *password) __attribute__((warn_unused_result));
