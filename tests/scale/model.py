@@ -55,17 +55,16 @@ class Lru:
         self.bytes, self.held, self.entries = bytes_, collections.Counter(), collections.defaultdict(collections.OrderedDict)
 
     def get(self, place, feed, _):
-        entry = self.entries[place].get(feed)
+        entry = self.entries[place].get(feed.rank)
         if not entry:
             return None
-        self.entries[place].move_to_end(feed)
+        self.entries[place].move_to_end(feed.rank)
         return entry[0]
 
-    def put(self, place, feed, _, copy, size=None):
-        entries, size = self.entries[place], size or feed.size
-        old = entries.pop(feed, None)
-        entries[feed] = copy, size
-        self.held[place] += size - (old[1] if old else 0)
+    def put(self, place, feed, _, copy):
+        entries = self.entries[place]
+        self.held[place] += feed.size - (feed.size if entries.pop(feed.rank, None) else 0)
+        entries[feed.rank] = copy, feed.size
         while self.held[place] > self.bytes and len(entries) > 1:
             self.held[place] -= entries.popitem(last=False)[1][1]
 
@@ -145,9 +144,9 @@ def replay(polls, fleet, memory=None):
     """The tally of (time, feed, instance, no-cache), in order."""
     memory, states, tally = memory or Lru(fleet.memory), {}, collections.Counter()
     for time, feed, instance, reload in polls:
-        if feed not in states:
-            states[feed] = State(feed, fleet, memory, tally)
-        states[feed].poll(time, instance, reload)
+        if feed.rank not in states:
+            states[feed.rank] = State(feed, fleet, memory, tally)
+        states[feed.rank].poll(time, instance, reload)
     return tally
 
 
