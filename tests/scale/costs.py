@@ -14,7 +14,8 @@ GZIP = .3                           # of a feed, as clients and origins pass it
 LEARN = 10                          # scripts a second of each instance, though nothing happens
 LEARN_BYTES = 1_600
 PEAK = 2.                           # the busiest hour beside the mean of the day
-USE = .5                            # of a processor, a link or memory that is planned to be used at the peak
+USE = .5                            # of a processor or a link that may be used at the peak
+FULL = .75                          # of memory that may be used
 
 
 def measured(path=os.path.join(HERE, "measured.json")):
@@ -66,8 +67,8 @@ def sizes(found, stored_bytes, fleet, prices):
     machine, node = prices["instance"], prices["store node"]
     needs = {"processors": found["instance processors"] * PEAK / USE / machine["processors"],
              "network": (found["clients bit/s"] + found["origin bit/s"] + found["store bit/s"]) * PEAK / USE / machine["bit/s"],
-             "memory": fleet.instances * fleet.memory / USE / machine["bytes"] if fleet.memory / USE > machine["bytes"] else 0}
-    store = {"processors": found["store processors"] * PEAK / USE, "memory": stored_bytes / node["bytes"] / .75,
+             "memory": fleet.instances * fleet.memory / FULL / machine["bytes"]}
+    store = {"processors": found["store processors"] * PEAK / USE, "memory": stored_bytes / FULL / node["bytes"],
              "network": found["store bit/s"] * PEAK / USE / node["bit/s"]}
     instances, nodes = (max(2, math.ceil(max(each.values()))) for each in (needs, store))
     egress = found["clients bit/s"] / 8 * 86400 * 30 / 1e9 * prices["egress, GB"]

@@ -109,8 +109,7 @@ class State:
         if self.fleet.refresh_hot and copy.hits > self.fleet.refresh_hot and not copy.ahead and time >= self.hot_from(copy):
             copy.ahead = True
             if not self.fleet.leases or self.stored is None or self.stored.fetched <= copy.fetched:
-                self.count("ahead")
-                self.fill(time, instance, copy)
+                self.count("ahead", self.ask(time, instance, copy) != "kept")
 
     @staticmethod
     def hot_from(copy):
@@ -190,16 +189,19 @@ def windows(rng, state, time, seconds, rate, reloads):
     fleet, feed = state.fleet, state.feed
     places = 1 if fleet.balance == "hash" else fleet.instances
     each = rate / places
-    back = math.exp(-each * state.memory.seconds)       # the share of polls that find no entry in memory, though there was one
+    stays = min(each * state.memory.seconds, 700)
+    back = math.exp(-stays)         # the share of polls that find the entry gone from memory; of the first in a window, whose gap is longer, more
+    first_back = (1 + stays) * back
     while (time := time + rng.expovariate(rate)) < seconds:
         if state.poll(time, 0) in ("failed", "kept"):
             end = min(state.pause_of(0)[0], seconds)
             state.count("kept", rate * (end - time))
+            state.count("lookups", rate * (end - time) * fleet.leases)
         else:
             end = min(window_end(rng, state, rate, each, reloads), seconds)
             inside = rate * (end - time)
             firsts = min((places - 1) * -math.expm1(-each * (end - time)), inside)
-            found = firsts + (inside - firsts) * back
+            found = min(inside * back + firsts * (1 - first_back), inside)
             for word, times in (("store", found), ("lookups", found), ("memory", inside - found)):
                 state.count(word, times)
             state.stored.until = end            # the next poll asks the origin
@@ -212,7 +214,8 @@ def window_end(rng, state, rate, each, reloads):
     end = copy.until
     if reloads and copy.until - copy.fetched > fleet.reload_floor:
         end = min(end, copy.fetched + fleet.reload_floor + rng.expovariate(rate * reloads))
-    if fleet.refresh_hot and each * (copy.until - copy.fetched) > fleet.refresh_hot and end > state.hot_from(copy):
+    in_turn = (-math.expm1(-each * state.memory.seconds)) ** fleet.refresh_hot          # so many hits before the entry leaves memory
+    if fleet.refresh_hot and each * (copy.until - copy.fetched) > fleet.refresh_hot and in_turn > .5 and end > state.hot_from(copy):
         end = min(end, state.hot_from(copy) + rng.expovariate(rate))
     return end
 
