@@ -41,6 +41,7 @@ syscalls	short	strace	make -s syscalls PYTEST_ARGUMENTS='test_basic.py -k no_rou
 attack	short	-	make -s attack ATTACK_ARGUMENTS='--quick --no-times --list'
 readers	short	curl	make -s readers READERS=curl
 steady	short	-	make -s steady STEADY_ARGUMENTS='--publishers 5 --readers 2 --hours 1'
+scale	short	redis-server	make -s scale SCALE_ARGUMENTS='--feeds 10k --polls 1m --hours 6' SCALE_REAL_ARGUMENTS='--seconds 5 --feeds 100'
 fleet	short	root	make -s fleet FLEET_ARGUMENTS='--seconds 8 --seed 1 --mode single'
 fuzz	short	clang	make -s fuzz FUZZ_SECONDS=1 FUZZ_TARGETS=tests/fuzz/fuzz_url
 coverage	short	gcovr	COVERAGE=short make -s coverage UNIT_TESTS=tests/unit/conf/test_url FUZZ_TARGETS=tests/fuzz/fuzz_url PYTEST_ARGUMENTS='test_basic.py -k no_route_is_404'

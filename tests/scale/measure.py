@@ -19,7 +19,8 @@ sys.path.insert(0, os.path.join(HERE, "..", "e2e"))
 from proxy import Utfeed
 from stores import Redis
 
-COUNT = {1_000: 4000, 20_000: 3000, 200_000: 600}
+ROUNDS = 3
+COUNT = {1_000: 2000, 20_000: 1500, 200_000: 400}
 WORDS = "the a feed reader of news and from machine many where last week new office city water light people story number".split()
 
 
@@ -114,10 +115,16 @@ def settled(utfeed):
             pass
 
 
+def least(found, event, row):
+    """Of several rounds: others of this machine only add."""
+    before = found.setdefault(event, row)
+    found[event] = {name: min(value, before[name]) for name, value in row.items()}
+
+
 def one(size, count, folder, origin):
     """{event: figures for one}"""
     origin.body, found = feed(size), {}
-    for lease in ("10s", "0"):
+    for lease in ("10s", "0") * ROUNDS:
         server = Redis("redis-server", folder)
         options = ("--route", f"/=http://127.0.0.1:{origin.server_address[1]}", "--cache-redis", f"127.0.0.1:{server.port}", "--access-log", "off",
                    "--workers", "1", "--purge-allow", "127.0.0.1", "--cache-bytes", "1g", "--refresh-hot", "0", "--fill-lease", lease)
@@ -132,11 +139,12 @@ def one(size, count, folder, origin):
             idle = {name: value / 2 for name, value in idle.items() if name in ("cpu_us", "store_cpu_us", "operations", "bytes")}
             fill = watch.step(count, lambda: (ask(first.port, paths), settled(first)), idle)
             if lease == "0":
-                found["fill"] = fill
+                least(found, "fill", fill)
                 continue
-            found["lease and fill"], found["idle, a second"] = fill, idle
-            found["second hit"] = other.step(count, lambda: (ask(second.port, paths), settled(second)), idle)
-            found["hit"] = watch.step(4 * count, lambda: ask(first.port, paths * 4), idle)
+            least(found, "lease and fill", fill)
+            least(found, "idle, a second", idle)
+            least(found, "second hit", other.step(count, lambda: (ask(second.port, paths), settled(second)), idle))
+            least(found, "hit", watch.step(4 * count, lambda: ask(first.port, paths * 4), idle))
         finally:
             for each in (first, second):
                 each.stop()
@@ -156,14 +164,15 @@ def main():
 
     def table(event, name):
         return {str(size): round(max(0, rows[event][name]), 2) for size, rows in figures.items()}
+
     def lease(name):            # whatever the size
-        return {str(size): round(statistics.mean(rows["lease"][name] for rows in figures.values()), 2) for size in figures}
+        return {str(size): round(statistics.median(rows["lease"][name] for rows in figures.values()), 2) for size in figures}
     made = {
         "machine": next(line.split(":")[1].strip() for line in open("/proc/cpuinfo", encoding="ascii") if line.startswith("model name")),
         "cpu_us": {**{event: table(event, "cpu_us") for event in ("hit", "second hit", "fill")}, "lease": lease("cpu_us")},
         "store_cpu_us": {"get": {str(size): round(row["store_cpu_us"], 2) for size, row in lookup.items()}, "put": table("fill", "store_cpu_us"),
                          "lease": lease("store_cpu_us"),
-                         "learn": round(statistics.mean(rows["idle, a second"]["store_cpu_us"] / 20 for rows in figures.values()), 2)},
+                         "learn": round(statistics.median(rows["idle, a second"]["store_cpu_us"] / 20 for rows in figures.values()), 2)},
         "store_bytes": {"get": {str(size): round(row["bytes"]) for size, row in lookup.items()}, "put": table("fill", "bytes"), "lease": lease("bytes")},
         "store_operations": {"second hit": table("second hit", "operations"), "fill": table("fill", "operations"), "lease": lease("operations")},
         "memory": table("lease and fill", "memory"), "store_memory": table("lease and fill", "store_memory"),
