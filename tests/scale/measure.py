@@ -133,7 +133,7 @@ def one(size, count, folder, origin):
             paths = [f"/{number}" for number in range(count)]
             for each in (first, second):
                 settled(each)
-                ask(each.port, ["/warm"] * 50)
+                ask(each.port, [f"/warm{number}" for number in range(count // 2)])
             watch, other = Watch(server, first), Watch(server, second)
             idle = watch.step(1, lambda: time.sleep(2))
             idle = {name: value / 2 for name, value in idle.items() if name in ("cpu_us", "store_cpu_us", "operations", "bytes")}
