@@ -148,11 +148,7 @@ CACHED = {"test_broken.py", "test_types.py", "test_cache.py", "test_cache_time.p
           "test_pipelining.py", "test_poisoning.py", "test_purge.py", "test_purge_shared.py", "test_ranges.py", "test_segments.py", "test_steps.py", "test_stores.py",
           "test_moved.py", "test_trust_http.py",
           "test_trust_lmdb.py",
-<<<<<<< HEAD
-          "test_trust_cache.py", "test_trust_redis.py", "test_fleet_cluster.py", "test_fleet_sentinel.py", "test_fleet_polite.py"}
-=======
-          "test_trust_cache.py", "test_trust_redis.py", "test_fleet_cluster.py", "test_fleet_rights.py", "test_fleet_sentinel.py"}
->>>>>>> 6d44f0e8 (A cluster's user, passwords that change, and what other servers are said to be)
+          "test_trust_cache.py", "test_trust_redis.py", "test_fleet_cluster.py", "test_fleet_rights.py", "test_fleet_sentinel.py", "test_fleet_polite.py"}
 
 
 # Files about what becomes of an origin that errs: in all others each test asks it anew
