@@ -10,6 +10,9 @@ KNOWN = {"apiVersion", "kind", "namespace", "resources", "components", "images",
 KEYS = {"containers": "name", "initContainers": "name", "env": "name", "volumes": "name", "volumeMounts": "mountPath"}
 
 
+WORKLOADS = {"Deployment", "StatefulSet"}
+
+
 def documents(path):
     with open(path, encoding="utf-8") as file:
         return [each for each in yaml.safe_load_all(file.read()) if each]
@@ -27,7 +30,7 @@ def merged(base, patch, name=""):
 
 
 def containers(each):
-    pod = each["spec"]["template"]["spec"] if each["kind"] == "Deployment" else {}
+    pod = each["spec"]["template"]["spec"] if each["kind"] in WORKLOADS else {}
     return pod.get("initContainers", []) + pod.get("containers", [])
 
 

@@ -52,9 +52,14 @@ def of_kind(name, kind):
     return [each for each in OBJECTS[name] if each["kind"] == kind]
 
 
+def workloads(name):
+    """What makes pods."""
+    return [each for each in OBJECTS[name] if each["kind"] in kustomize.WORKLOADS]
+
+
 def utfeeds(name):
     """(pod, container) of every container that runs utfeed."""
-    for each in of_kind(name, "Deployment"):
+    for each in workloads(name):
         for container in kustomize.containers(each):
             if container["name"] == "utfeed":
                 yield each["spec"]["template"]["spec"], container
@@ -190,7 +195,7 @@ def test_what_a_pod_answers(name, variables, start, dead_port):
 
 def labels_and_ports(name):
     """[(labels, {name: port})] of the pods."""
-    for each in of_kind(name, "Deployment"):
+    for each in workloads(name):
         template = each["spec"]["template"]
         assert each["spec"]["selector"]["matchLabels"].items() <= template["metadata"]["labels"].items()
         yield template["metadata"]["labels"], {port["name"]: port["containerPort"] for container in kustomize.containers(each)
@@ -222,7 +227,7 @@ def test_services_policies_budgets(name):
                     assert set(chosen(peer["podSelector"]["matchLabels"], pods).values()) == {row["port"] for row in rule["ports"]}
     assert len(of_kind(name, "NetworkPolicy")) == len(pods)
     for each in of_kind(name, "PodDisruptionBudget"):
-        (replicas,) = [row["spec"]["replicas"] for row in of_kind(name, "Deployment")
+        (replicas,) = [row["spec"]["replicas"] for row in workloads(name)
                        if each["spec"]["selector"]["matchLabels"].items() <= row["spec"]["template"]["metadata"]["labels"].items()]
         assert 0 < each["spec"]["minAvailable"] < replicas
 
@@ -237,7 +242,7 @@ def rules_to(name, policy, port):
 def test_ways_out(name):
     """To the cluster's DNS by both protocols, NodeLocal DNSCache too; to the web in both families, but to nothing that the guard closes as
     private, shared or link-local."""
-    for policy in {each["spec"]["template"]["metadata"]["labels"]["app.kubernetes.io/name"] for each in of_kind(name, "Deployment")} - {"utfeed-valkey"}:
+    for policy in {each["spec"]["template"]["metadata"]["labels"]["app.kubernetes.io/name"] for each in workloads(name)} - {"utfeed-valkey"}:
         assert {"ipBlock": {"cidr": "169.254.20.10/32"}} in rules_to(name, policy, 53)
         assert any("podSelector" in peer for peer in rules_to(name, policy, 53))
         web = {peer["ipBlock"]["cidr"]: set(peer["ipBlock"]["except"]) for peer in rules_to(name, policy, 443)}
@@ -267,7 +272,7 @@ def test_monitors(name):
 
 def secrets(name):
     """(Secret, key) that the pods need."""
-    for each in of_kind(name, "Deployment"):
+    for each in workloads(name):
         pod = each["spec"]["template"]["spec"]
         for container in kustomize.containers(each):
             yield from (key for _, key in secret_files(pod, {"env": [], **container}))
@@ -362,7 +367,7 @@ def told(given, read, where=""):
 @every
 def test_kubectl_knows_every_field(name):
     """Offline it reads these two kinds by their types."""
-    for kind, *command in (("Deployment", "set", "image", "*=same"), ("Service", "set", "selector", "app=same")):
+    for kind, *command in (("Deployment", "set", "image", "*=same"), ("StatefulSet", "set", "image", "*=same"), ("Service", "set", "selector", "app=same")):
         for each in of_kind(name, kind):
             done = subprocess.run([KUBECTL, *command[:2], "--local", "-f", "-", command[2], "-o", "json"], input=json.dumps(each), capture_output=True,
                                   text=True, timeout=PATIENCE, check=False)
