@@ -12,6 +12,7 @@ struct fleet *fleet_new(struct store *second)
 	if (!fleet)
 		return NULL;
 	fleet->store = second;
+	atomic_init(&fleet->instances, 1);
 	pthread_mutex_init(&fleet->lock, NULL);
 	return fleet;
 }
@@ -28,6 +29,11 @@ void fleet_free(struct fleet **fp)
 struct store *fleet_store(const struct fleet *fleet)
 {
 	return fleet->store;
+}
+
+unsigned fleet_instances(const struct fleet *fleet)
+{
+	return fleet ? atomic_load_explicit(&fleet->instances, memory_order_relaxed) : 1;
 }
 
 void fleet_listen(struct fleet *fleet, const char *topic, fleet_heard_f *heard, void *arg)

@@ -18,6 +18,8 @@ struct store;
 struct fleet *fleet_new(struct store *second);
 void fleet_free(struct fleet **);
 struct store *fleet_store(const struct fleet *);
+/* How many instances live, this one included; 1 while nothing is known of others. fleet NULL: there is none. */
+unsigned fleet_instances(const struct fleet *);
 
 /* News: small texts of a topic, a literal. Each other process hears them at least once, in the order that they were
  * told; one that has just come, or comes back, hears the latest some thousand of FLEET_NEWS_S again. They may get lost

@@ -1,5 +1,5 @@
-/* Owns what the files of the fleet share: fleet.c has the news, lease.c the leases that are waited for. Must not know:
- * who waits. Only they include it. */
+/* Owns what the files of the fleet share: fleet.c has the news, lease.c the leases that are waited for, members.c the
+ * instances. Must not know: who waits. Only they include it. */
 #ifndef UTFEED_PROXY_FLEET_FLEET_INTERNAL_H
 #define UTFEED_PROXY_FLEET_FLEET_INTERNAL_H
 
@@ -19,6 +19,7 @@ struct fleet {
 	struct { const char *name; fleet_heard_f *heard; void *arg; } topics[FLEET_TOPICS_MAX];
 	atomic_uint_fast64_t last;     /* number of a lease */
 	atomic_size_t held, waits;     /* leases held here, and waited for */
+	atomic_uint instances;         /* of members.c */
 	pthread_mutex_t lock;          /* guards what follows */
 	LIST_HEAD(, fleet_lease) waiting[FLEET_BUCKETS];       /* leases that may be told of, by number */
 };

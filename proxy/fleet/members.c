@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "proxy/base/container_of.h"
-#include "proxy/fleet/fleet.h"
+#include "proxy/fleet/fleet_internal.h"
 
 enum { MEMBERS_ARGS = 5 };
 _Static_assert(MEMBERS_GONE_MS == 10000 && MEMBERS_MAX == 1000 && MEMBER_ROW_MAX == 512, "the script is given these");
@@ -25,7 +25,6 @@ struct members {
 	struct stats *const *sets;
 	size_t n_sets;
 	uint64_t began_ms;
-	atomic_uint count;
 	pthread_mutex_t lock;          /* guards what follows */
 	struct fleet_member *rows;
 	size_t n;
@@ -92,7 +91,7 @@ static uint64_t members_read_every_ms(const struct members *members)
 {
 	enum { MEMBERS_READ_ROW_MS = 20 };
 
-	return (uint64_t)members_count(members) * MEMBERS_READ_ROW_MS;
+	return (uint64_t)fleet_instances(members->fleet) * MEMBERS_READ_ROW_MS;
 }
 
 /* The reply: this process, the server's clock, how many instances live, and their rows. */
@@ -107,7 +106,7 @@ static void members_take(struct members *members, const struct store_reply *repl
 	qsort(rows, n, sizeof *rows, members_order);
 	if (n && (fit = realloc(rows, n * sizeof *rows)))
 		rows = fit;
-	atomic_store(&members->count, values[2].number > 1 ? (unsigned)values[2].number : 1);
+	atomic_store(&members->fleet->instances, values[2].number > 1 ? (unsigned)values[2].number : 1);
 	pthread_mutex_lock(&members->lock);
 	struct fleet_member *former = members->rows;
 	members->rows = rows;
@@ -149,7 +148,7 @@ static void members_on_time(struct timer *timer)
 	if (!asked)
 		loop_arm(members->loop, &members->timer, MEMBERS_EVERY_MS);
 	if (since_ms > MEMBERS_GONE_MS + members_read_every_ms(members))
-		atomic_store(&members->count, 1);
+		atomic_store(&members->fleet->instances, 1);
 }
 
 /* ---- life ---- */
@@ -173,7 +172,6 @@ struct members *members_new(struct fleet *fleet, struct loop *loop, const struct
 		.n = MEMBERS_ARGS, .args = { { 0 }, { "10000", 5 }, { "1000", 4 }, { "512", 3 }, { "r", 1 } },
 		.answered = members_on_answered };
 	members->began_ms = members_now_ms();
-	atomic_init(&members->count, 1);
 	pthread_mutex_init(&members->lock, NULL);
 	members->timer.fire = members_on_time;
 	loop_arm(loop, &members->timer, 1);
@@ -195,11 +193,6 @@ void members_free(struct members **mp)
 }
 
 /* ---- what is shown ---- */
-
-unsigned members_count(const struct members *members)
-{
-	return atomic_load(&members->count);
-}
 
 /* Keeps the latest. Where several servers share the entries, a purge of more than a URL has a mark on each. */
 static void members_on_purge(void *arg, const struct store_mark *mark)
@@ -252,7 +245,7 @@ struct members_seen *members_see(struct members *members)
 		seen->age_ms = now - members->read_ms;
 		seen->self = members->process;
 		seen->n = members->n;
-		seen->of = members_count(members);
+		seen->of = fleet_instances(members->fleet);
 		if (members->n)
 			memcpy(seen->rows, members->rows, members->n * sizeof *seen->rows);
 	}
@@ -269,7 +262,7 @@ void members_stats(const struct members *members, struct stats_gauges *gauges)
 {
 	if (!members)
 		return;
-	stats_tell(gauges, GAUGE_FLEET_INSTANCES, members_count(members));
+	stats_tell(gauges, GAUGE_FLEET_INSTANCES, fleet_instances(members->fleet));
 	stats_tell(gauges, GAUGE_FLEET_LEASES_HELD, fleet_leases(members->fleet).held);
 	stats_tell(gauges, GAUGE_FLEET_LEASES_WAITING, fleet_leases(members->fleet).waits);
 	stats_tell(gauges, GAUGE_FLEET_LAG, members_lag_ms(members) / 1000);

@@ -37,9 +37,6 @@ struct members *members_new(struct fleet *, struct loop *, const struct members_
 /* The loop does not run any more. */
 void members_free(struct members **);
 
-/* How many instances live, this one included; 1 while nothing is known of others. By any thread, as what follows. */
-unsigned members_count(const struct members *);
-
 struct members_purge {
 	uint64_t process, at_ms, age_ms;       /* at_ms: by the server's clock */
 	const struct fleet_member *by; /* who asked for it; NULL: an instance that is not known any more */

@@ -8,6 +8,7 @@
 
 #include "conf/conf.h"
 #include "proxy/base/log.h"
+#include "proxy/fleet/fleet.h"
 #include "proxy/origin/fetch_timing.h"
 #include "proxy/settings/settings.h"
 #include "proxy/settings/signing.h"
@@ -195,10 +196,12 @@ static enum lease_fresh fetch_takes(const struct fetch *f)
 	return f->tried & AGAIN_DEAD || !fetch_repeatable(f) ? LEASE_SOUND : LEASE_ANY;
 }
 
-/* A held answer has one of the places, and may have the only one. */
+/* Each instance of a fleet has its share of the places, and one at least. A held answer has one of them, and may have
+ * the only one. */
 static size_t fetch_most_connections(const struct fetch *f)
 {
-	size_t most = f->request.limits.max_connections;
+	size_t instances = fleet_instances(f->pool->fleet);
+	size_t most = (f->request.limits.max_connections + instances - 1) / instances;
 
 	return f->held && most ? most + 1 : most;
 }

@@ -7,6 +7,7 @@ from feeds import SMALL_OUT
 from fleets import Held, purged
 from pages import FRESH, Site, page
 from test_admin import Admin
+from test_faults import error_of
 from test_pauses import BUSY, GOOD, RESUMES, is_paused, says
 from wire import TIMEOUT
 
@@ -245,6 +246,21 @@ def test_an_interval_that_one_learned(fleet, clock, site):
     assert two[1].get("/y").status == 200
     got = two[1].get("/z")
     assert got.status == 503 and 28 <= int(got["Retry-After"]) <= 30
+
+
+# ---- connections ----
+
+def test_shares_of_connections(fleet, site):
+    """Each of two has one of two connections."""
+    two = fleet(2, "--origin-connections", "2", "--queue-timeout", "100ms")
+    assert two[0].counted("fleet_instances", 2) == 2
+    site["*"] = held = Held(GOOD)
+    first = two[0].client().ask("/a")
+    held.asked()
+    refused = two[0].get("/b")
+    assert refused.status == 503 and error_of(refused) == "connection_limit_reached"
+    held.goes.set()
+    assert first.response().status == 200
 
 
 # ---- without the server, and against it ----
