@@ -110,6 +110,12 @@ schedules() {
 	make -C "$source/build/$1" -s check-schedules SCHEDULE_SECONDS=30
 }
 
+# Four instances upon one Redis server, to which things happen, in network namespaces; make fleet has the cluster, the Sentinels and hours
+fleets() {
+	[ "$(id -u)" = 0 ] && command -v redis-server >/dev/null || { echo "1 skipped: needs root and redis-server"; return 0; }
+	make -C "$source/build/gcc" -s fleet FLEET_ARGUMENTS="--seconds 24 --answers 12000 --mode single"
+}
+
 # Memory refused needs the sanitizer as a library: what is preloaded can stand before that one
 refusals() {
 	cd "$source/build/sanitizers" || return 1
@@ -242,6 +248,7 @@ rest() {
 		last_of_sanitizers
 	fi
 	! done_with gcc || [ ! -x build/gcc/utfeed ] || taken http2-e2e || step http2-e2e sh "$0" over_http2
+	! done_with gcc || [ ! -x build/gcc/utfeed ] || taken fleet || step fleet sh "$0" fleets
 	shared_data harm sh tests/harm.sh
 	[ ! -f build/gcc/Makefile ] || taken coverage || step coverage env COVERAGE=unit make -C build/gcc -s coverage
 	shared_data faults3 sh tests/kit.sh faults3

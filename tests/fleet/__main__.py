@@ -27,6 +27,7 @@ BAR_CALM, BAR_FAILING, BAR_VISIBLE_MS = 1.05, 1.5, 1000
 def arguments():
     parser = argparse.ArgumentParser(prog="fleet")
     parser.add_argument("--seconds", type=float, default=float(os.environ.get("FLEET_SECONDS", 600)), help="of all modes together")
+    parser.add_argument("--answers", type=int, default=1 << 60, help="stop after so many in each mode")
     parser.add_argument("--seed", type=int, default=int(os.environ.get("FLEET_SEED", 0)), help="0: another one each time")
     parser.add_argument("--mode", default=os.environ.get("FLEET_MODE", "single,sentinel,cluster,rows"), help="single, sentinel, cluster, rows: some of them")
     parser.add_argument("--events", default="", help="these alone, by name")
@@ -88,6 +89,9 @@ def run_mode(mode, seed, seconds, args):
     chaos, seeds, wrong, counts, skip = Chaos(mode, seed), itertools.count(seed * 1000 + 1), [], collections.Counter(), args.skip.split(",")
     began = time.monotonic()
 
+    def goes_on():
+        return time.monotonic() < began + seconds and chaos.answers < args.answers and not wrong
+
     def over(cell):
         chaos.cells.discard(cell)
         if cell.wrong and cell.wrong[0][0] not in skip:
@@ -96,7 +100,7 @@ def run_mode(mode, seed, seconds, args):
             asked, spare = measure(cell.world, troubles)
             counts[kind + " asked"] += asked
             counts[kind + " spare"] += spare
-        if time.monotonic() < began + seconds and not wrong:
+        if goes_on():
             begin()
 
     def begin():
@@ -106,13 +110,16 @@ def run_mode(mode, seed, seconds, args):
     try:
         for _ in range(16):
             begin()
-        while time.monotonic() < began + seconds and not wrong:
+        while goes_on():
             chaos.turn()
             schedule.turn()
         schedule.stop()
         end = time.monotonic() + 60
         while chaos.cells and time.monotonic() < end and not wrong:
             chaos.turn()
+        for cell in [] if wrong else chaos.cells:
+            cell.hangs(cell.step)
+            wrong.append(cell)
     finally:
         chaos.close()
     return report(mode, seed, chaos, wrong, counts, schedule)
@@ -132,7 +139,7 @@ def report(mode, seed, chaos, wrong, counts, schedule):
         print("\n".join([f"fleet: WRONG {mode}, seed {seed}, cell {cell.number}", *(f"  {rule} ({section}): {words}" for rule, section, words in cell.wrong),
                          *("  " + line for line in cell.told()[-40:])]))
     bars = {"0 wrong": not wrong, f"purge-visible {BAR_VISIBLE_MS} ms": max(chaos.outlived, default=0) <= BAR_VISIBLE_MS,
-            f"ratio {BAR_CALM}": ratios["calm"] <= BAR_CALM or counts["calm asked"] < 100, f"ratio with failures {BAR_FAILING}": ratios["failing"] <= BAR_FAILING}
+            f"ratio {BAR_CALM}": ratios["calm"] <= BAR_CALM or counts["calm asked"] < 1000, f"ratio with failures {BAR_FAILING}": ratios["failing"] <= BAR_FAILING}
     for bar in [bar for bar, holds in bars.items() if not holds]:
         print(f"fleet: BROKEN {mode}: {bar}; again: FLEET_SEED={seed} FLEET_MODE={mode} make fleet")
     return all(bars.values())

@@ -65,6 +65,10 @@ class Instance(Utfeed):
             proxy.BINARY = former
         return time.monotonic()
 
+    def client(self, receive_buffer=0):
+        with self.place.inside():
+            return super().client(receive_buffer)
+
 
 class FleetBench(Bench):
     """mode: of MODES. gone: instances that are not to be asked, for they were killed; old: those of the other build."""

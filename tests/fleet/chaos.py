@@ -133,7 +133,7 @@ class Chaos(Run):
         found = [each for r in purges for each in self.is_deaf(q.place, r.sent.ms, q.sent.ms)]
         if found:
             self.late.append(q.sent.ms - max(r.ended.ms for r in purges))
-            self.after_heal = max([self.after_heal, *(q.sent.ms - each.end for each in found if each.end)])
+            self.after_heal = max(self.after_heal, q.sent.ms - max(each.end or q.sent.ms for each in found))
         return bool(found)
 
     def purges_seen(self):

@@ -11,7 +11,7 @@ import time
 
 from clock import Clock
 from pages import FRESH, Site, page
-from peers import Client, Origin
+from peers import Origin
 from preload import build
 from proxy import BINARY
 
@@ -68,16 +68,8 @@ class Fleet:
     def asked(self, path):
         return sum(site.count(path) for site in self.sites)
 
-    def client(self, n):
-        with self.places[n].inside():
-            return Client(self.proxies[n].port)
-
     def get(self, n, path, *fields, method="GET"):
-        client = self.client(n)
-        try:
-            return client.get(path, *fields, method=method)
-        finally:
-            client.close()
+        return self.proxies[n].get(path, *fields, method=method)
 
     def settle(self, n, seconds=60):
         """Purges until all others have confirmed; how long that took."""
@@ -133,7 +125,7 @@ def outage(fleet, name, seconds, begin, end):
         statuses.add(fleet.get(n, path).status)
         misses.append((time.monotonic() - asked) * 1000)
         turn += 1
-        if turn == 10:
+        if purged is None and asked > began + seconds / 2:
             purged = fleet.get(1, "/gone", method="PURGE").status
         time.sleep(max(0, MISS_S - (time.monotonic() - asked)))
     ended = time.monotonic()
@@ -173,10 +165,10 @@ def takeover(fleet, step, name):
         yield half
         time.sleep(2 * LEASE_S)
     fleet.answer(path, answers)
-    clients = [fleet.client(owner).ask(path)]
+    clients = [fleet.proxies[owner].client().ask(path)]
     while not first:
         time.sleep(0.005)
-    clients += [fleet.client(n).ask(path) for n in others]
+    clients += [fleet.proxies[n].client().ask(path) for n in others]
     for n in others:
         assert fleet.get(n, "/", method="BREW/").status == 400
     killed = time.monotonic()
