@@ -101,12 +101,13 @@ static const char members_script[] = "-- utfeed members\n"
 
 /* Gives requests their turns. The key is when the latest is, by the server's clock in ms. ARGV: the interval; how long
  * a request may wait for its turn. Answers how long it has to: beyond that it has no turn. A latest turn that is
- * further off is of a server whose clock was another. */
+ * further off is of a server whose clock was another, and counts for nothing. */
 static const char pace_script[] = "-- utfeed pace\n"
 	"redis.call('UNLINK', KEYS[1] .. '-')\n"
 	"local time, most = redis.call('TIME'), tonumber(ARGV[5])\n"
 	"local now = time[1] * 1000 + math.floor(time[2] / 1000)\n"
-	"local last = math.min(redis.call('GET', KEYS[1]) or 0, now + most)\n"
+	"local last = tonumber(redis.call('GET', KEYS[1]) or 0)\n"
+	"if not last or last > now + most then last = 0 end\n"
 	"local wait = math.max(0, last + ARGV[4] - now)\n"
 	"if wait <= most then\n"
 	" redis.call('SET', KEYS[1], string.format('%.0f', now + wait), 'PX', wait + ARGV[4])\n"
