@@ -147,6 +147,21 @@ static void lease_wait(struct fleet_lease *lease, struct slice by, int64_t ms)
 		lease_ask_again(lease);
 }
 
+static void on_heard(struct store_call *call)
+{
+	lease_tell(container_of(call, struct fleet_lease, call), LEASE_MINE, NULL);
+}
+
+/* The one before has failed: what it told of that, a pause say, is heard before anybody asks again. False: refused. */
+static bool lease_hear(struct fleet_lease *lease)
+{
+	struct store *store = lease->fleet->store;
+
+	lease->call = (struct store_call){ .loop = lease->loop, .script = SCRIPT_HEAR, .name = { "news", 4 },
+		.answered = on_heard };
+	return store->ops->call(store, &lease->call);
+}
+
 static void on_answered(struct store_call *call)
 {
 	struct fleet_lease *lease = container_of(call, struct fleet_lease, call);
@@ -154,7 +169,8 @@ static void on_answered(struct store_call *call)
 	struct slice word = reply && reply->n ? reply->values[0].text : (struct slice){ NULL, 0 };
 
 	if (slice_is(word, "mine")) {
-		lease_tell(lease, LEASE_MINE, NULL);
+		if (reply->n == 1 || !lease_hear(lease))
+			lease_tell(lease, LEASE_MINE, NULL);
 		return;
 	}
 	lease->owed = !word.len;               /* it may be, where there was no answer */

@@ -9,7 +9,7 @@
 #include "proxy/net/loop.h"
 
 /* The store has a table of them (store_redis_call.c), which says what they are given and what they answer. */
-enum store_script { SCRIPT_LEASE, SCRIPT_RELEASE, SCRIPT_TELL, SCRIPT_MEMBERS, SCRIPT_PACE, STORE_SCRIPTS };
+enum store_script { SCRIPT_LEASE, SCRIPT_RELEASE, SCRIPT_TELL, SCRIPT_MEMBERS, SCRIPT_PACE, SCRIPT_HEAR, STORE_SCRIPTS };
 
 enum { CALL_ARGS_MAX = 12 };
 
@@ -52,8 +52,7 @@ struct store_ears {
 	/* News of another process, that many ms old by the server's clock: each at least once, in their order; the
 	 * latest some thousand also when this process has just come, or comes back. */
 	void (*news)(void *arg, struct slice topic, struct slice text, uint64_t age_ms);
-	/* A message to this process. What the others had told by then was heard before. at NULL: some may have been
-	 * missed. */
+	/* A message to this process. at NULL: some may have been missed. */
 	void (*message)(void *arg, struct slice text);
 	void *arg;
 };

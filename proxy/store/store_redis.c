@@ -92,6 +92,8 @@ static struct store *redis_new(struct redis_access *access, const char *prefix, 
 	redis->thread.patience_ms = access->settings.timeout_ms;
 	redis->access = redis_access_ref(access);
 	TAILQ_INIT(&redis->held);
+	TAILQ_INIT(&redis->hearing.asked);
+	TAILQ_INIT(&redis->hearing.due);
 	redis_marks_init(&redis->marks);
 	if (beside)
 		redis->process = redis_of((struct store_thread *)(void *)beside)->process;

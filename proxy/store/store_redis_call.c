@@ -16,12 +16,12 @@ enum { VALUES_MAX = 4096, DIGITS = 24, SIGHT = 3, WORDS_BEFORE = 9 };
 _Static_assert(WORDS_BEFORE + CALL_ARGS_MAX <= REDIS_ARGS_MAX, "a call fits in a command");
 
 /* Who may ask the origin for a response. The lease is a hash, which ends by itself: by, the process that has it and its
- * token, or "private": nobody has it, since the responses are each client's own; and the channels of those who wait,
- * each with what it wants to be told.
+ * token; or "private": nobody has it, since the responses are each client's own; or "failed": nobody has it, and the
+ * one before told news of the origin, perhaps. And the channels of those who wait, each with what it wants to be told.
  * ARGV: the token; how long the lease lasts in ms; what to tell this process; where in a packed entry its version
  * begins, and the version that is known here ("": none, "*": whatever is stored is no answer).
  * Answers: "stored" with the entry, if another version is stored; "private"; "wait", who has the lease and for how many
- * ms to wait at most; "mine". A lease whose owner is not alive is the next one's. */
+ * ms to wait at most; "mine", and "hear" if the news are to be heard first. A lease whose owner is not alive is the next one's. */
 static const char lease_script[] = "-- utfeed lease\n"
 	"local packed = ARGV[8] ~= '*' and redis.call('HGET', KEYS[2], '=' .. ARGV[3])\n"
 	"if packed and string.sub(packed, ARGV[7] + 1, ARGV[7] + 24) ~= ARGV[8] then\n"
@@ -29,7 +29,8 @@ static const char lease_script[] = "-- utfeed lease\n"
 	"end\n"
 	"local by = redis.call('HGET', KEYS[1], 'by')\n"
 	"if by == 'private' then return { 'private' } end\n"
-	"if by then\n"
+	"local failed = by == 'failed'\n"
+	"if by and not failed then\n"
 	" local seen = redis.call('HGET', KEYS[3], string.match(by, '^%d+'))\n"
 	" local time = redis.call('TIME')\n"
 	" local lives = tonumber(seen and string.match(seen, ' (%d+)$') or 0) -"
@@ -41,7 +42,7 @@ static const char lease_script[] = "-- utfeed lease\n"
 	"end\n"
 	"redis.call('HSET', KEYS[1], 'by', ARGV[1] .. ' ' .. ARGV[4])\n"
 	"redis.call('PEXPIRE', KEYS[1], ARGV[5])\n"
-	"return { 'mine' }\n";
+	"return { 'mine', failed and 'hear' or nil }\n";
 
 /* Ends a lease, and tells who waits. ARGV: the token; what came of it ("private", "stored", or "" for nothing); how
  * long private holds, in ms. Who asked for so long that another has the lease by now may still have stored
@@ -53,9 +54,10 @@ static const char release_script[] = "-- utfeed release\n"
 	"end\n"
 	"if not mine and ARGV[5] ~= 'stored' then return {} end\n"
 	"if mine then redis.call('DEL', KEYS[1]) end\n"
-	"if mine and ARGV[5] == 'private' then\n"
-	" redis.call('HSET', KEYS[1], 'by', 'private')\n"
-	" redis.call('PEXPIRE', KEYS[1], ARGV[6])\n"
+	"if mine and ARGV[5] ~= 'stored' then\n"
+	" local private = ARGV[5] == 'private'\n"
+	" redis.call('HSET', KEYS[1], 'by', private and 'private' or 'failed')\n"
+	" redis.call('PEXPIRE', KEYS[1], private and ARGV[6] or 2000)\n"
 	"end\n"
 	"for i = 1, #all, 2 do\n"
 	" if all[i] ~= 'by' then redis.call('PUBLISH', all[i], all[i + 1]) end\n"
@@ -117,6 +119,7 @@ static const char pace_script[] = "-- utfeed pace\n"
 /* entry: where the reply has SIGHT fields behind its word, they are an entry (redis_read()). */
 static const struct { struct slice text; bool entry; } redis_scripts[STORE_SCRIPTS] = {
 	[SCRIPT_LEASE] = { REDIS_WORD(lease_script), true },
+	[SCRIPT_HEAR] = { { NULL, 0 }, false },        /* none: the news are learnt */
 	[SCRIPT_RELEASE] = { REDIS_WORD(release_script), false },
 	[SCRIPT_TELL] = { REDIS_WORD(tell_script), false },
 	[SCRIPT_MEMBERS] = { REDIS_WORD(members_script), false },
@@ -192,6 +195,11 @@ static void on_called(redisAsyncContext *ac, void *answer, void *arg)
 void redis_call(struct store_redis *redis, struct store_op *op)
 {
 	const struct store_op_call *call = op->call;
+
+	if (call->script == SCRIPT_HEAR) {
+		redis_hear_await(redis, op);
+		return;
+	}
 	struct text own = { 0 }, channel = { 0 }, seen = { 0 };
 	struct redis_name name;
 	char process[DIGITS];

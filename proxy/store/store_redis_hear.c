@@ -1,7 +1,6 @@
 /* Owns what this process hears of the others through the Redis server: their news, which are learnt together with
  * their purges (store_redis_marks.c), and messages on a channel of its own, over a link of its own. Must not know: what
- * is said. Invariants: a message is told only once the news have been learnt that were there before it. Of messages
- * there are REDIS_MESSAGES at most; where some may be missing, that is told instead. News are told at least once. */
+ * is said. Invariants: news are told at least once, messages at most once; where some may be missing, that is told. */
 #include "proxy/store/store_redis_internal.h"
 
 #include <inttypes.h>
@@ -39,54 +38,46 @@ static void hear_one(struct store_redis *redis, const redisReply *r, uint64_t no
 		    now_ms > at_ms ? now_ms - at_ms : 0);
 }
 
-/* ---- messages ---- */
-
-static void hear_deliver(struct store_redis *redis, struct redis_messages *messages)
+void redis_hear_await(struct store_redis *redis, struct store_op *op)
 {
-	for (size_t i = 0; i < messages->n; i++)
-		store_thread_message(&redis->thread, (struct slice){ messages->all[i].text, messages->all[i].len });
-	if (messages->missed)
-		store_thread_message(&redis->thread, (struct slice){ NULL, 0 });
-	messages->n = 0;
-	messages->missed = false;
-}
-
-static void hear_note(struct store_redis *redis, const char *text, size_t len)
-{
-	struct redis_messages *came = &redis->hearing.came;
-
-	if (came->n == REDIS_MESSAGES || len > REDIS_MESSAGE_MAX) {
-		came->missed = true;
-	} else {
-		memcpy(came->all[came->n].text, text, len);
-		came->all[came->n++].len = len;
-	}
-	if (redis->up && !redis->ending)
-		redis_learn(redis);
+	TAILQ_INSERT_TAIL(&redis->hearing.asked, op, link);
+	redis_learn(redis);
 }
 
 void redis_hear_asked(struct store_redis *redis)
 {
-	struct redis_hearing *hearing = &redis->hearing;
-
-	if (hearing->due.n || hearing->due.missed)
-		return;
-	hearing->due = hearing->came;
-	hearing->came.n = 0;
-	hearing->came.missed = false;
+	TAILQ_CONCAT(&redis->hearing.due, &redis->hearing.asked, link);
 }
 
 bool redis_hear_news(struct store_redis *redis, const struct redis_news *news)
 {
-	struct redis_hearing *hearing = &redis->hearing;
-	uint64_t before = hearing->last;
+	uint64_t before = redis->hearing.last;
 
 	for (size_t i = 0; i < news->told->elements && store_thread_is_heard(&redis->thread); i++)
 		hear_one(redis, news->told->element[i], news->now_ms);
-	if (news->told->elements == REDIS_NEWS && hearing->last > before)
-		return false;
-	hear_deliver(redis, &hearing->due);
-	return !hearing->came.n && !hearing->came.missed;
+	return news->told->elements < REDIS_NEWS || redis->hearing.last == before;
+}
+
+/* What is answered may lead to calls that are to be answered, too. */
+static void hear_land(struct store_redis *redis, struct store_op_list *list, const redisReply *reply)
+{
+	struct store_op_list ops = TAILQ_HEAD_INITIALIZER(ops);
+	struct store_op *op;
+
+	TAILQ_CONCAT(&ops, list, link);
+	while ((op = TAILQ_FIRST(&ops)) != NULL) {
+		TAILQ_REMOVE(&ops, op, link);
+		redis_landed(redis, op, reply, NULL);
+	}
+}
+
+void redis_heard(struct store_redis *redis)
+{
+	static const redisReply done = { .type = REDIS_REPLY_NIL };
+
+	hear_land(redis, &redis->hearing.due, &done);
+	if (!TAILQ_EMPTY(&redis->hearing.asked))
+		redis_learn(redis);
 }
 
 /* ---- the link ---- */
@@ -94,6 +85,20 @@ bool redis_hear_news(struct store_redis *redis, const struct redis_news *news)
 static struct store_redis *redis_of_hearing(struct redis_link *link)
 {
 	return container_of(link, struct store_redis, hearing.link);
+}
+
+/* An empty one says that there are news. What came before this process was subscribed is lost. */
+static void hear_message(struct store_redis *redis, const redisReply *text)
+{
+	bool begins = text->type != REDIS_REPLY_STRING && !redis->hearing.begun;
+
+	redis->hearing.begun = true;
+	if (text->type == REDIS_REPLY_STRING && text->len)
+		store_thread_message(&redis->thread, (struct slice){ text->str, text->len });
+	else if (begins)
+		store_thread_message(&redis->thread, (struct slice){ NULL, 0 });
+	else if (text->type == REDIS_REPLY_STRING && redis->up && !redis->ending)
+		redis_learn(redis);
 }
 
 static void on_heard(redisAsyncContext *ac, void *answer, void *arg)
@@ -108,10 +113,7 @@ static void on_heard(redisAsyncContext *ac, void *answer, void *arg)
 	} else if (reply->type == REDIS_REPLY_ARRAY && reply->elements == 3) {
 		redis_link_watch(&redis->hearing.link, false);
 		redis_link_works(&redis->hearing.link);
-		if (reply->element[2]->type == REDIS_REPLY_STRING)
-			hear_note(redis, reply->element[2]->str, reply->element[2]->len);
-		else if (!redis->hearing.begun)        /* what came before it was subscribed is lost */
-			redis->hearing.came.missed = redis->hearing.begun = true;
+		hear_message(redis, reply->element[2]);
 	}
 }
 
@@ -158,13 +160,10 @@ void redis_hear_begin(struct store_redis *redis)
 
 void redis_hear_lost(struct store_redis *redis)
 {
-	struct redis_hearing *hearing = &redis->hearing;
-
-	if (hearing->link.access)
-		redis_link_close(&hearing->link);
-	hearing->last = 0;
-	hearing->came.n = hearing->due.n = 0;
-	hearing->came.missed = false;
-	hearing->due.missed = true;
-	hear_deliver(redis, &hearing->due);
+	if (redis->hearing.link.access)
+		redis_link_close(&redis->hearing.link);
+	redis->hearing.last = 0;
+	redis_hear_asked(redis);
+	hear_land(redis, &redis->hearing.due, NULL);
+	store_thread_message(&redis->thread, (struct slice){ NULL, 0 });
 }

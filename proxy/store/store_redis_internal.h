@@ -27,19 +27,14 @@ struct redis_marks {
 	uint64_t base;
 };
 
-/* Messages to this process; of store_redis_hear.c alone. missed: there were more, or longer ones. */
-enum { REDIS_MESSAGES = 256, REDIS_MESSAGE_MAX = 32 };
-struct redis_messages {
-	size_t n;
-	bool missed;
-	struct redis_message { size_t len; char text[REDIS_MESSAGE_MAX]; } all[REDIS_MESSAGES];
-};
+/* Of store_redis_hear.c alone. */
 struct redis_hearing {
 	struct redis_link link;                /* it is subscribed to the channel of this process */
 	struct timer ping;
 	bool begun;                            /* it is subscribed */
 	uint64_t last;                         /* the latest news that were heard; 0: none */
-	struct redis_messages came, due;       /* due: what the others had told by then is being learnt */
+	/* calls that wait until the news are heard that were told by now; of the second, they are being learnt */
+	struct store_op_list asked, due;
 };
 
 struct store_redis {
@@ -158,8 +153,11 @@ void redis_marks_lost(struct store_redis *);           /* the connection is lost
 /* What other processes say (store_redis_hear.c). */
 void redis_hear_begin(struct store_redis *);           /* the store's connection is there */
 void redis_hear_asked(struct store_redis *);           /* redis_send_learn() is next */
-/* The reply came. False: there is more, or a message came meanwhile: it is to be asked for again now. */
+/* The reply came. False: there is more. */
 bool redis_hear_news(struct store_redis *, const struct redis_news *);
+void redis_heard(struct store_redis *);                /* all was heard that there was */
+/* Answers a call once all was heard that others have told by now. */
+void redis_hear_await(struct store_redis *, struct store_op *);
 void redis_hear_lost(struct store_redis *);            /* it is lost */
 /* The channel of this process. */
 void redis_channel(struct store_redis *, struct text *);

@@ -166,6 +166,7 @@ static void redis_learnt(struct store_redis *redis, const struct redis_news *new
 		redis_answer_awaiting(redis, news);
 	loop_arm(redis->thread.loop, &redis->marks.timer,
 	    TAILQ_EMPTY(&redis->marks.awaiting) ? LEARN_EVERY_MS : LEARN_SOON_MS);
+	redis_heard(redis);
 }
 
 static void on_learnt(redisAsyncContext *ac, void *answer, void *arg)
