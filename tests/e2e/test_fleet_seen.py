@@ -8,7 +8,7 @@ import pytest
 
 from fleets import purged
 from pages import FRESH, Site, page
-from proxy import BINARY
+from sentinels import Cluster
 from test_admin import Admin
 from test_top import Screen, run as run_top
 from wire import OBEYED, TIMEOUT, message
@@ -215,6 +215,20 @@ def test_the_server_is_away(both, server):
     admin.sees(lambda told: counting(2)(told) and not told["store_away"])
 
 
+def test_a_cluster(start, origin, redis_server):
+    """The rows are in one shard; the marks of a purge are in all, and it is listed once, with its name."""
+    servers = Cluster(redis_server)
+    first, second = (Member(start(origin, "--cache", "on", "--cache-redis", servers.url, "--admin-listen", "127.0.0.1:0")) for _ in range(2))
+    for each in (first, second):
+        each.sees(counting(2))
+    assert purged(first.proxy, "/", "X-Purge: all") and purged(second.proxy, "/f")
+    pids = [each.proxy.process.pid for each in (first, second)]
+    for each in (first, second):
+        told = each.sees(lambda told: [(row["what"], row["pid"]) for row in told["purges"][:2]] == [("url", pids[1]), ("all", pids[0])])
+        times = [row["age_s"] for row in told["purges"] if row["what"] == "all" and row["pid"] == pids[0]]
+        assert 1 <= len(times) <= 2 and each.row()["purge_lag_ms"] < GONE_S * 1000     # purged() may have asked twice
+
+
 def test_without_a_fleet(start):
     """Nothing to see, and that is said."""
     admin = Member(start(None, "--admin-listen", "127.0.0.1:0"))
@@ -251,4 +265,4 @@ def test_a_lying_listener(another):
 
 def test_more_words_than_it_takes():
     assert "unexpected argument: now" in run_top("now", command="fleet", status=2)[1]
-    assert "usage: utfeed fleet" in run_top("--help", command="fleet")[0] and BINARY
+    assert "usage: utfeed fleet" in run_top("--help", command="fleet")[0]
