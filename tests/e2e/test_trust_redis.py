@@ -173,6 +173,26 @@ def test_trust_15_news_that_are_none(start, origin, site, fake, kind):
     reaching(fake, proxy)
 
 
+# Where messages are due: hiredis would abort the program at some of them
+NO_MESSAGES = {
+    "a number": b":1\r\n", "a text": bulk(b"message"), "nothing": b"*0\r\n", "two parts": array(bulk(b"message"), bulk(b"c")),
+    "no word": array(b":1\r\n", bulk(b"c"), bulk(b"t")), "no channel": array(bulk(b"message"), b":1\r\n", bulk(b"t")),
+    "an array in it": array(bulk(b"message"), bulk(b"c"), array(bulk(b"t"))), "the end": array(bulk(b"unsubscribe"), bulk(b"c"), bulk(b"0")),
+    "a pattern": array(bulk(b"pmessage"), bulk(b"c"), bulk(b"t")),
+}
+
+
+@pytest.mark.parametrize("kind", NO_MESSAGES)
+def test_trust_15_messages_that_are_none(start, origin, site, fake, kind):
+    """The link ends, and nothing else does."""
+    site["/a"] = page(FRESH)
+    fake.say = lambda args: fake.do_subscribe(args[1]) + NO_MESSAGES[kind] if args[0] == b"SUBSCRIBE" else None
+    proxy = start(origin, *behind(fake))
+    proxy.says("it answers what nobody asked; trying again")
+    reaching(fake, proxy)
+    assert proxy.get("/a").status == 200 and fake.has("/a")
+
+
 @WORKERS
 @pytest.mark.parametrize("kind", HOSTILE)
 def test_trust_15_replies_that_are_none(start, origin, site, fake, kind, workers):
