@@ -129,7 +129,7 @@ refusals() {
 }
 
 case ${1:-} in
-sanitized | compiled | units | distribution | cleaned | end_to_end | of_users | over_http2 | threads | schedules | refusals) "$@"; exit ;;
+sanitized | compiled | units | distribution | cleaned | end_to_end | of_users | over_http2 | fleets | threads | schedules | refusals) "$@"; exit ;;
 esac
 
 rm -rf "$logs"
