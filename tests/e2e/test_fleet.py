@@ -127,6 +127,22 @@ def test_what_is_nobody_elses(fleet, site, said):
     assert time.monotonic() - began < TIMEOUT
 
 
+@pytest.mark.parametrize("wish", ["no-cache", "max-age=0"])
+@pytest.mark.parametrize("had", [False, True])
+def test_a_client_that_wants_it_anew(fleet, clock, site, wish, had):
+    """RFC 9111 section 5.2.1: what another one stored before this request came is no answer. had: it is in memory, too."""
+    four = fleet(2, "--reload-floor", "0")
+    site["/f"] = feed(FRESH, body=b"<rss>old</rss>")
+    four[0].get("/f")
+    purged(four[0])
+    if had:
+        assert was_hit(four[1].get("/f"))
+    site["/f"] = feed(FRESH, body=b"<rss>new</rss>")
+    clock.at(5)
+    got = four[1].get("/f", f"Cache-Control: {wish}")
+    assert got.body == b"<rss>new</rss>" and site.count() == 2
+
+
 def test_without_the_server_each_is_on_its_own(fleet, site):
     """At once, though fill-lease is long."""
     four = fleet(4, "--fill-lease", "60s")
