@@ -147,7 +147,7 @@ static void lease_wait(struct fleet_lease *lease, struct slice by, int64_t ms)
 		lease_ask_again(lease);
 }
 
-static void on_heard(struct store_call *call)
+static void lease_on_heard(struct store_call *call)
 {
 	lease_tell(container_of(call, struct fleet_lease, call), LEASE_MINE, NULL);
 }
@@ -158,7 +158,7 @@ static bool lease_hear(struct fleet_lease *lease)
 	struct store *store = lease->fleet->store;
 
 	lease->call = (struct store_call){ .loop = lease->loop, .script = SCRIPT_HEAR, .name = { "news", 4 },
-		.answered = on_heard };
+		.answered = lease_on_heard };
 	return store->ops->call(store, &lease->call);
 }
 

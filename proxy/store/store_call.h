@@ -8,8 +8,11 @@
 #include "proxy/base/slice.h"
 #include "proxy/net/loop.h"
 
-/* The store has a table of them (store_redis_call.c), which says what they are given and what they answer. */
-enum store_script { SCRIPT_LEASE, SCRIPT_RELEASE, SCRIPT_TELL, SCRIPT_MEMBERS, SCRIPT_PACE, SCRIPT_HEAR, STORE_SCRIPTS };
+/* The store has a table of them (store_redis_call.c), which says what they are given and what they answer. HEAR
+ * alone is no script: it is answered once all news were heard that others had told by then. */
+enum store_script {
+	SCRIPT_LEASE, SCRIPT_RELEASE, SCRIPT_TELL, SCRIPT_MEMBERS, SCRIPT_PACE, SCRIPT_HEAR, STORE_SCRIPTS
+};
 
 enum { CALL_ARGS_MAX = 12 };
 

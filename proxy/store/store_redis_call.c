@@ -21,7 +21,8 @@ _Static_assert(WORDS_BEFORE + CALL_ARGS_MAX <= REDIS_ARGS_MAX, "a call fits in a
  * ARGV: the token; how long the lease lasts in ms; what to tell this process; where in a packed entry its version
  * begins, and the version that is known here ("": none, "*": whatever is stored is no answer).
  * Answers: "stored" with the entry, if another version is stored; "private"; "wait", who has the lease and for how many
- * ms to wait at most; "mine", and "hear" if the news are to be heard first. A lease whose owner is not alive is the next one's. */
+ * ms to wait at most; "mine", and "hear" if the news are to be heard first. A lease whose owner is not alive is the
+ * next one's. */
 static const char lease_script[] = "-- utfeed lease\n"
 	"local packed = ARGV[8] ~= '*' and redis.call('HGET', KEYS[2], '=' .. ARGV[3])\n"
 	"if packed and string.sub(packed, ARGV[7] + 1, ARGV[7] + 24) ~= ARGV[8] then\n"

@@ -58,7 +58,7 @@ bool redis_hear_news(struct store_redis *redis, const struct redis_news *news)
 	return news->told->elements < REDIS_NEWS || redis->hearing.last == before;
 }
 
-/* What is answered may lead to calls that are to be answered, too. */
+/* An answer may lead to other calls, which come into the list of those that were asked. */
 static void hear_land(struct store_redis *redis, struct store_op_list *list, const redisReply *reply)
 {
 	struct store_op_list ops = TAILQ_HEAD_INITIALIZER(ops);
@@ -87,7 +87,7 @@ static struct store_redis *redis_of_hearing(struct redis_link *link)
 	return container_of(link, struct store_redis, hearing.link);
 }
 
-/* An empty one says that there are news. What came before this process was subscribed is lost. */
+/* An empty one says that there are news. Those before the subscription are lost. */
 static void hear_message(struct store_redis *redis, const redisReply *text)
 {
 	bool begins = text->type != REDIS_REPLY_STRING && !redis->hearing.begun;
