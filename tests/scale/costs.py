@@ -11,11 +11,12 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 HEAD, REQUEST = 400, 350            # bytes of a response's head, of a request
 CLIENT_304 = .5                     # of answers: the client has the feed already, and gets a head
 GZIP = .3                           # of a feed, as clients and origins pass it
-LEARN = 10                          # scripts a second of each instance, though nothing happens
+LEARN = 10                          # scripts a second of each instance for each shard, though nothing happens
 LEARN_BYTES = 1_600
+SHARDS = 16                         # of a Valkey Cluster, as utfeed uses one (proxy/store/store_shards.c)
 PEAK = 2.                           # the busiest hour beside the mean of the day
 USE = .5                            # of a processor or a link that may be used at the peak
-FULL = .75                          # of memory that may be used
+FULL = .75                          # of memory, and of the one processor of a store node
 
 
 def measured(path=os.path.join(HERE, "measured.json")):
@@ -51,9 +52,9 @@ def load(by_size, fleet, seconds, costs):
         found["origin bit/s"] += 8 / seconds * (origin * (HEAD + REQUEST) + GZIP * size * tally["new"])
         found["store bit/s"] += 8e6 * (tally["store"] * cost("get", "store_bytes") + tally["puts"] * cost("put", "store_bytes") +
                                        tally["leases"] * cost("lease", "store_bytes"))
-    found["store operations"] += LEARN * fleet.instances
-    found["store processors"] += LEARN * fleet.instances * costs["store_cpu_us"]["learn"] / 1e6
-    found["store bit/s"] += 8 * LEARN * fleet.instances * LEARN_BYTES
+    found["store operations"] += LEARN * SHARDS * fleet.instances
+    found["store processors"] += LEARN * SHARDS * fleet.instances * costs["store_cpu_us"]["learn"] / 1e6
+    found["store bit/s"] += 8 * LEARN * SHARDS * fleet.instances * LEARN_BYTES
     return found
 
 
@@ -68,9 +69,9 @@ def sizes(found, stored_bytes, fleet, prices):
     needs = {"processors": found["instance processors"] * PEAK / USE / machine["processors"],
              "network": (found["clients bit/s"] + found["origin bit/s"] + found["store bit/s"]) * PEAK / USE / machine["bit/s"],
              "memory": fleet.instances * fleet.memory / FULL / machine["bytes"]}
-    store = {"processors": found["store processors"] * PEAK / USE, "memory": stored_bytes / FULL / node["bytes"],
+    store = {"processors": found["store processors"] * PEAK / FULL, "memory": stored_bytes / FULL / node["bytes"],
              "network": found["store bit/s"] * PEAK / USE / node["bit/s"]}
     instances, nodes = (max(2, math.ceil(max(each.values()))) for each in (needs, store))
     egress = found["clients bit/s"] / 8 * 86400 * 30 / 1e9 * prices["egress, GB"]
-    return {"instances": instances, "instances, by": max(needs, key=needs.get), "store nodes": nodes, "store nodes, by": max(store, key=store.get),
+    return {"more store nodes than a cluster has shards": nodes > SHARDS, "instances": instances, "instances, by": max(needs, key=needs.get), "store nodes": nodes, "store nodes, by": max(store, key=store.get),
             "store replicas": nodes, "month, machines": instances * machine["month"] + 2 * nodes * node["month"], "month, egress": egress}
