@@ -71,7 +71,7 @@ def sizes(found, stored_bytes, fleet, prices):
              "memory": fleet.instances * fleet.memory / FULL / machine["bytes"]}
     store = {"processors": found["store processors"] * PEAK / FULL, "memory": stored_bytes / FULL / node["bytes"],
              "network": found["store bit/s"] * PEAK / USE / node["bit/s"]}
-    instances, nodes = (max(2, math.ceil(max(each.values()))) for each in (needs, store))
+    instances, nodes = max(2, math.ceil(max(needs.values()))), math.ceil(max(store.values()))
     egress = found["clients bit/s"] / 8 * 86400 * 30 / 1e9 * prices["egress, GB"]
     return {"more store nodes than a cluster has shards": nodes > SHARDS, "instances": instances, "instances, by": max(needs, key=needs.get), "store nodes": nodes, "store nodes, by": max(store, key=store.get),
             "store replicas": nodes, "month, machines": instances * machine["month"] + 2 * nodes * node["month"], "month, egress": egress}
