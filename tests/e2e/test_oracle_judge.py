@@ -312,11 +312,13 @@ def test_an_older_one_after_a_newer_one():
     assert case.judged(serial=1) == ["older"]
 
 
-@pytest.mark.parametrize("sent,found", [(16, []), (12, ["older"])])
-def test_an_older_one_after_a_newer_one_that_a_soft_purge_kept_out(sent, found):
+@pytest.mark.parametrize("sent,since,found", [(16, 15, []), (12, 15, ["older"]), (12, 11, [])])
+def test_an_older_one_after_a_newer_one_that_a_soft_purge_kept_out(sent, since, found):
+    """Also where the origin heard of the newer one behind the purge, and a client had wanted it before."""
     case = Case()
     case.exchange(1).delivered = moment(DELIVERED)
     case.exchange(2, asked=15, version=1).delivered = moment(17)
+    case.world.exchanges[2].since = moment(since)
     assert not case.judged(serial=2, sent=16, ended=18)
     purge = Removal(lambda url: True, True, moment(sent))
     purge.ended = moment(sent + 1)

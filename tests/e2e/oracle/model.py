@@ -395,8 +395,9 @@ def varies(e, follows, world):
 
 
 def purged_meanwhile(x, ended, url, world):
-    """What is on its way while its URL is purged, softly too, is not stored, whatever its head said before."""
-    return any(r.covers(url) and x.asked.seq < (r.ended or ended).seq and r.sent.seq < ended.seq for r in world.removals)
+    """What is on its way while its URL is purged, softly too, is not stored, whatever its head said before. It is on its way as soon as a
+    client wants it: the origin may hear of that only behind the purge."""
+    return any(r.covers(url) and x.since.seq < (r.ended or ended).seq and r.sent.seq < ended.seq for r in world.removals)
 
 
 def older(q, a, e, world):
