@@ -1,6 +1,6 @@
 /* Owns one connection to a Redis server: finding it (by Sentinel, or by a cluster's nodes), hiredis on a loop, TLS,
- * login, greeting, connecting again, and the limit for an answer. What all links of a store share is a struct
- * redis_access. Must not know: what is asked there.
+ * login, greeting, connecting again, and the limit for an answer. All links of a store share a struct redis_access.
+ * Must not know: what is asked there.
  * Invariants: commands are sent only between connecting and the loss of the connection. Everything but the login
  * belongs to the thread of the loop. Only store_redis*.c include this file. */
 #ifndef UTFEED_PROXY_STORE_STORE_REDIS_LINK_H
@@ -37,9 +37,9 @@ int redis_access_login(struct redis_access *, const char *user, const char *pass
 
 /* Where a server is, by name or address. */
 struct redis_place { char host[256]; uint16_t port; };
-/* What a node of a cluster says where it is not to be asked (store_redis_place.c): MOVED with the place of the other,
- * whose host is host where it names none; or without a place ASK, TRYAGAIN, CLUSTERDOWN, and READONLY or MASTERDOWN of
- * a replica. */
+/* A node of a cluster may send its client away (store_redis_place.c). MOVED names the place of another node; if it names
+ * no host, that is the given one. ASK, TRYAGAIN and CLUSTERDOWN mean later, as do READONLY and MASTERDOWN of a
+ * replica. */
 enum redis_turning { REDIS_STAYS, REDIS_MOVED, REDIS_LATER };
 enum redis_turning redis_turning(struct slice error, const char *host, struct redis_place *to);
 /* What Sentinel says of a master. False: it does not know it. */
@@ -48,8 +48,8 @@ bool redis_master_read(const redisReply *, struct redis_place *);
 struct redis_link;
 struct redis_link_work {
 	void (*greeted)(struct redis_link *);  /* connected and logged in */
-	/* The connection is lost, and another is made unless the link is closed now. Then follow the commands without
-	 * an answer: they are told so. */
+	/* The connection is lost, and another is made unless the link is closed now. Then the commands that
+	 * have no answer get NULL. */
 	void (*lost)(struct redis_link *);
 };
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* False: it is no port, or the host is too long. */
+/* False: the port is wrong, or the host is too long. */
 static bool place_set(struct redis_place *place, struct slice host, struct slice port)
 {
 	uint32_t n = 0;

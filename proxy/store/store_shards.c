@@ -14,7 +14,7 @@ struct store_shards {
 	struct store *of[STORE_SHARDS];
 };
 
-/* A settlement of all. It belongs to the loop of who waits for it. */
+/* A settlement of all. It belongs to the loop on which somebody waits for it. */
 struct shard_wait { struct store_wait wait; struct shards_wait *all; };
 struct shards_wait {
 	struct store_wait *by;
