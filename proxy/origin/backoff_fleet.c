@@ -68,8 +68,6 @@ void backoff_share(struct backoff *b, struct fleet *fleet)
 
 void backoff_share_stats(struct backoff *b, struct stats_gauges *to)
 {
-	if (!b->fleet)
-		return;
 	stats_tell(to, GAUGE_PAUSES_TOLD, atomic_load_explicit(&b->share_told, memory_order_relaxed));
 	stats_tell(to, GAUGE_PAUSES_UNTOLD, atomic_load_explicit(&b->share_untold, memory_order_relaxed));
 	stats_tell(to, GAUGE_PAUSES_HEARD, atomic_load_explicit(&b->share_heard, memory_order_relaxed));
