@@ -93,7 +93,7 @@ static void stuck(void)
 	fd = listener_bind((struct sockaddr *)&address, sizeof address, false);
 	CU_ASSERT_FATAL(report && backoff && conf && worker && cache && fd >= 0 && conf_load(conf, 1, argv, none, &error) == 0);
 	CU_ASSERT_FATAL((settings = settings_new(conf, 0, NULL)) && !getsockname(fd, (struct sockaddr *)&address, &len));
-	admin = admin_new(&(struct admin_parts){ settings, cache, backoff, NULL, &worker, &stats, 1, drained, reloaded, &reloads, report, NULL },
+	admin = admin_new(&(struct admin_parts){ settings, cache, backoff, NULL, NULL, &worker, &stats, 1, drained, reloaded, &reloads, report, NULL },
 	    &fd, 1);
 	CU_ASSERT_FATAL(admin && admin_start(admin) == 0);
 	CU_ASSERT_EQUAL(asked("/healthz"), 200);
