@@ -197,7 +197,7 @@ static struct object *lookup_fetch(struct answer *a, const struct request *reque
 		.alone = alone,
 		.fleet = a->ctx->fleet,
 		.lease_ms = conf->fill_lease_ms,
-		.looked = lookup->looks >= LOOKS_MAX,
+		.looked = lookup->looks >= LOOKS_MAX || cc_has(lookup->cc, CC_NO_CACHE),
 		.ends = lookup->company == COMPANY_ANY ? &lookup->ends : NULL,
 		.credentials = lookup_has_credentials(a),
 	};

@@ -47,7 +47,7 @@ struct fill_params {
 	/* who else may ask the origin, and for how long one of them does so for all; NULL or 0: nobody */
 	struct fleet *fleet;
 	uint64_t lease_ms;
-	bool looked;                   /* what others have stored did not answer: it is not looked for again */
+	bool looked;                   /* what others have stored does not answer, and is not looked for */
 	const unsigned *ends;          /* as for cache_in_flight_begin(), where the fetch is not alone */
 };
 
