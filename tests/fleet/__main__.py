@@ -77,7 +77,7 @@ class Schedule:
     def stop(self):
         """What is under way ends."""
         self.next = float("inf")
-        self.running = [(event, until and 0) for event, until in self.running]
+        self.running = [(event, until and time.monotonic()) for event, until in self.running]
         end = time.monotonic() + 60
         while self.running and time.monotonic() < end:
             self.turn()
