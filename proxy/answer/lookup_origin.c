@@ -195,7 +195,7 @@ static struct object *lookup_fetch(struct answer *a, const struct request *reque
 		.transit_bytes = conf->transit_bytes,
 		.moves = lookup_moves(a),
 		.alone = alone,
-		.fleet = a->ctx->fleet,
+		.fleet = lookup->wait.timed_out ? NULL : a->ctx->fleet,
 		.lease_ms = conf->fill_lease_ms,
 		.looked = lookup->looks >= LOOKS_MAX || cc_has(lookup->cc, CC_NO_CACHE),
 		.ends = lookup->company == COMPANY_ANY ? &lookup->ends : NULL,

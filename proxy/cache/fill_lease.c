@@ -58,7 +58,7 @@ static void fill_take_stored(struct fill *fill, struct entry *e)
 	} else if (good) {
 		fill_leave(fill);
 		fetch_spare(fill->fetch);
-	} else if (!fleet_lease_ask(&fill->lease, fill->params.fleet, NULL, true)) {
+	} else if (fill->lease.anyhow || !fleet_lease_ask(&fill->lease, fill->params.fleet, NULL, true)) {
 		fill_go(fill, "none");
 	}
 	entry_unref(&e);

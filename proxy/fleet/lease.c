@@ -183,7 +183,7 @@ static void on_answered(struct store_call *call)
 
 		reply->entry = NULL;
 		lease_tell(lease, LEASE_STORED, e);
-	} else if (slice_is(word, "stored")) {  /* it cannot be read */
+	} else if (slice_is(word, "stored") && !lease->anyhow) {        /* it cannot be read */
 		lease->anyhow = true;
 		lease_ask_again(lease);
 	} else {

@@ -106,7 +106,8 @@ static void members_take(struct members *members, const struct store_reply *repl
 	qsort(rows, n, sizeof *rows, members_order);
 	if (n && (fit = realloc(rows, n * sizeof *rows)))
 		rows = fit;
-	atomic_store(&members->fleet->instances, values[2].number > 1 ? (unsigned)values[2].number : 1);
+	int64_t live = values[2].number < MEMBERS_MAX ? values[2].number : MEMBERS_MAX;
+	atomic_store(&members->fleet->instances, live > 1 ? (unsigned)live : 1);
 	pthread_mutex_lock(&members->lock);
 	struct fleet_member *former = members->rows;
 	members->rows = rows;

@@ -53,12 +53,13 @@ static void pace_on_answer(struct store_call *call)
 	struct fetch_pace *pace = container_of(call, struct fetch_pace, call);
 	struct fetch *f = pace->fetch;
 	const struct store_reply *reply = call->reply;
-	uint64_t now_ms = loop_now_ms(fetch_loop(f)), wait_ms = 0;
 	enum backoff_of of = pace->of;
+	uint64_t now_ms = loop_now_ms(fetch_loop(f)), wait_ms = 0, most_ms = pace_most_ms[of] + f->asked.spaces_ms[of];
 
 	pace->asks = false;
 	if (reply && reply->n == 1 && reply->values[0].number > 0)
 		wait_ms = (uint64_t)reply->values[0].number;
+	wait_ms = wait_ms < most_ms ? wait_ms : most_ms;       /* the script's answers are no longer */
 	if (wait_ms)
 		backoff_paced(f->pool->backoff, of, &f->asked, &f->request.terms,
 		    now_ms + wait_ms - (wait_ms > pace_most_ms[of] ? f->asked.spaces_ms[of] : 0));

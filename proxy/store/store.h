@@ -28,6 +28,7 @@ struct store_wait {
 	void *pending;                 /* for the store alone, as the next two; NULL: not waiting */
 	struct store *store;           /* which of several was asked */
 	struct timer late;             /* limit for a lookup */
+	bool timed_out;                /* the lookup was given up at that limit */
 };
 
 /* entries, bytes, owed and away tell the present state; the others count since the start. */

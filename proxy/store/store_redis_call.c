@@ -1,8 +1,8 @@
 /* Owns the scripts that the Redis server runs for others than the store (store_call.h), what they are given and what
  * becomes of their replies. Must not know: what the fleet makes of them.
  *
- * Each has KEYS: PREFIX "!" name; the hash of the URL that the name begins with; who is alive ("!seen"). ARGV 1 to 3:
- * this process; its channel; the rest of the name behind the URL. Its own arguments begin with ARGV 4. Its reply is an
+ * Each has KEYS: PREFIX "!" name; the hash of the URL that the name begins with; the processes that are alive ("!seen");
+ * the purges ("!marks"). ARGV 1 to 3: this process; its channel; the rest of the name behind the URL. Its own arguments begin with ARGV 4. Its reply is an
  * array of texts and numbers, in which one without an end is not looked for.
  * Invariant: a script touches these keys and no others, so that one server has all of them. */
 #include "proxy/store/store_redis_internal.h"
@@ -12,25 +12,37 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { VALUES_MAX = 4096, DIGITS = 24, SIGHT = 3, WORDS_BEFORE = 9 };
+enum { VALUES_MAX = 4096, DIGITS = 24, SIGHT = 3, WORDS_BEFORE = 10 };
 _Static_assert(WORDS_BEFORE + CALL_ARGS_MAX <= REDIS_ARGS_MAX, "a call fits in a command");
 
-/* Who may ask the origin for a response. The lease is a hash, which ends by itself: by, the process that has it and its
- * token; or "private": nobody has it, since the responses are each client's own; or "failed": nobody has it, and the
- * one before told news of the origin, perhaps. And the channels of those who wait, each with what it wants to be told.
- * ARGV: the token; how long the lease lasts in ms; what to tell this process; where in a packed entry its version
- * begins, and the version that is known here ("": none, "*": whatever is stored is no answer).
- * Answers: "stored" with the entry, if another version is stored; "private"; "wait", who has the lease and for how many
- * ms to wait at most; "mine", and "hear" if the news are to be heard first. A lease whose owner is not alive is the
- * next one's. */
+/* Decides which process may ask the origin for a response. The lease is a hash, which ends by itself. Its field "by" is
+ * one of three. The owner: a process and its token. "private": nobody has the lease, because each client has a response
+ * of its own. "failed": nobody has it, and the owner before may have told news of the origin.
+ * Field "since" is the latest purge when the lease began. The other fields are the channels of the processes that wait,
+ * with the message that each wants.
+ * ARGV 4 to 8: the token; how long the lease lasts in ms; the message that this process wants; where the version begins
+ * in a packed entry; the version that is known here. "" stands for no version, "*" if no stored entry is an answer.
+ * Answers: "stored" with the entry, if another version is stored. "private". "wait" with the owner, and for how many ms
+ * to wait at most. "mine", with "hear" if the news must be heard first.
+ * A lease is free if its owner is not alive, or if the URL was purged since it began: the response will not be stored.
+ * After 64 purges any URL counts as purged. */
 static const char lease_script[] = "-- utfeed lease\n"
 	"local packed = ARGV[8] ~= '*' and redis.call('HGET', KEYS[2], '=' .. ARGV[3])\n"
 	"if packed and string.sub(packed, ARGV[7] + 1, ARGV[7] + 24) ~= ARGV[8] then\n"
 	" return { 'stored', packed, redis.call('HGET', KEYS[2], '!'), redis.call('HGET', KEYS[2], '!0') }\n"
 	"end\n"
-	"local by = redis.call('HGET', KEYS[1], 'by')\n"
-	"if by == 'private' then return { 'private' } end\n"
+	"local lease = redis.call('HMGET', KEYS[1], 'by', 'since')\n"
+	"local by, since = lease[1], lease[2] or '-'\n"
+	"local marks = redis.call('XREVRANGE', KEYS[4], '+', since, 'COUNT', by and 64 or 1)\n"
+	"local url, purged = string.match(string.sub(KEYS[2], #KEYS[4] - 5), '^%d+:(.*)$'), #marks == 64\n"
+	"for i, mark in ipairs(by and marks or {}) do\n"
+	" local what, purge = mark[2][2], mark[2][12]\n"
+	" purged = purged or mark[1] ~= since and (what == 'a' or what == 'u' and url == purge"
+	" or what == 'p' and string.sub(url, 1, #purge) == purge)\n"
+	"end\n"
 	"local failed = by == 'failed'\n"
+	"if purged then by = nil end\n"
+	"if by == 'private' then return { 'private' } end\n"
 	"if by and not failed then\n"
 	" local seen = redis.call('HGET', KEYS[3], string.match(by, '^%d+'))\n"
 	" local time = redis.call('TIME')\n"
@@ -41,7 +53,7 @@ static const char lease_script[] = "-- utfeed lease\n"
 	"  return { 'wait', by, math.min(lives, redis.call('PTTL', KEYS[1])) + 1 }\n"
 	" end\n"
 	"end\n"
-	"redis.call('HSET', KEYS[1], 'by', ARGV[1] .. ' ' .. ARGV[4])\n"
+	"redis.call('HSET', KEYS[1], 'by', ARGV[1] .. ' ' .. ARGV[4], 'since', marks[1] and marks[1][1] or '-')\n"
 	"redis.call('PEXPIRE', KEYS[1], ARGV[5])\n"
 	"return { 'mine', failed and 'hear' or nil }\n";
 
@@ -49,19 +61,20 @@ static const char lease_script[] = "-- utfeed lease\n"
  * long private holds, in ms. Who asked for so long that another has the lease by now may still have stored
  * something. */
 static const char release_script[] = "-- utfeed release\n"
-	"local all, mine = redis.call('HGETALL', KEYS[1]), false\n"
+	"local all, mine, since = redis.call('HGETALL', KEYS[1]), false, '-'\n"
 	"for i = 1, #all, 2 do\n"
 	" mine = mine or all[i] == 'by' and all[i + 1] == ARGV[1] .. ' ' .. ARGV[4]\n"
+	" if all[i] == 'since' then since = all[i + 1] end\n"
 	"end\n"
 	"if not mine and ARGV[5] ~= 'stored' then return {} end\n"
 	"if mine then redis.call('DEL', KEYS[1]) end\n"
 	"if mine and ARGV[5] ~= 'stored' then\n"
 	" local private = ARGV[5] == 'private'\n"
-	" redis.call('HSET', KEYS[1], 'by', private and 'private' or 'failed')\n"
+	" redis.call('HSET', KEYS[1], 'by', private and 'private' or 'failed', 'since', since)\n"
 	" redis.call('PEXPIRE', KEYS[1], private and ARGV[6] or 2000)\n"
 	"end\n"
 	"for i = 1, #all, 2 do\n"
-	" if all[i] ~= 'by' then redis.call('PUBLISH', all[i], all[i + 1]) end\n"
+	" if all[i] ~= 'by' and all[i] ~= 'since' then redis.call('PUBLISH', all[i], all[i + 1]) end\n"
 	"end\n"
 	"return {}\n";
 
@@ -201,7 +214,7 @@ void redis_call(struct store_redis *redis, struct store_op *op)
 		redis_hear_await(redis, op);
 		return;
 	}
-	struct text own = { 0 }, channel = { 0 }, seen = { 0 };
+	struct text own = { 0 }, channel = { 0 }, seen = { 0 }, marks = { 0 };
 	struct redis_name name;
 	char process[DIGITS];
 	bool made = redis_name_make(&name, redis, op->key, op->len);
@@ -209,13 +222,15 @@ void redis_call(struct store_redis *redis, struct store_op *op)
 
 	redis_own_key(redis, &own, op->key, op->len);
 	redis_own_key(redis, &seen, "seen", 4);
+	redis_own_key(redis, &marks, "marks", 5);
 	redis_channel(redis, &channel);
-	if (!made || own.failed || seen.failed || channel.failed) {
+	if (!made || own.failed || seen.failed || marks.failed || channel.failed) {
 		redis_failed(redis, op);
 	} else {
 		struct slice args[WORDS_BEFORE + CALL_ARGS_MAX] = { REDIS_WORD("EVAL"),
-			redis_scripts[call->script].text, REDIS_WORD("3"), REDIS_TEXT(own), REDIS_TEXT(name.key),
-			REDIS_TEXT(seen), id, REDIS_TEXT(channel), { name.field.bytes + 1, name.field.len - 1 } };
+			redis_scripts[call->script].text, REDIS_WORD("4"), REDIS_TEXT(own), REDIS_TEXT(name.key),
+			REDIS_TEXT(seen), REDIS_TEXT(marks), id, REDIS_TEXT(channel),
+			{ name.field.bytes + 1, name.field.len - 1 } };
 
 		memcpy(args + WORDS_BEFORE, call->args, call->n * sizeof call->args[0]);
 		redis_link_send(&redis->link, on_called, op, WORDS_BEFORE + (int)call->n, args);
@@ -223,5 +238,6 @@ void redis_call(struct store_redis *redis, struct store_op *op)
 	redis_name_free(&name);
 	text_free(&own);
 	text_free(&seen);
+	text_free(&marks);
 	text_free(&channel);
 }

@@ -76,6 +76,8 @@ static void *make_nil(const redisReadTask *task)
 {
 	struct redis_link *link = task->privdata;
 
+	if (link->subscribed)          /* no message has one; the type of its task is that of a text or of an array */
+		link->odd = "it answers what nobody asked";
 	return reply_may_be(link, task, 0, no_text) ? link->theirs->createNil(task) : NULL;
 }
 

@@ -192,6 +192,7 @@ static void store_thread_on_late(struct timer *timer)
 	thread->stats.misses++;
 	thread->stats.errors++;
 	pthread_mutex_unlock(&thread->lock);
+	wait->timed_out = true;
 	wait->got(wait, NULL);
 }
 

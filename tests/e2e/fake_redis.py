@@ -183,6 +183,9 @@ class FakeRedis:
     def eval_lease(self, *_):
         return array(bulk(b"mine"))
 
+    def eval_pace(self, *_):
+        return array(b":0\r\n")
+
     def eval_release(self, *_):
         return array()
 

@@ -177,6 +177,9 @@ def test_trust_15_news_that_are_none(start, origin, site, fake, kind):
 NO_MESSAGES = {
     "a number": b":1\r\n", "a text": bulk(b"message"), "nothing": b"*0\r\n", "two parts": array(bulk(b"message"), bulk(b"c")),
     "no word": array(b":1\r\n", bulk(b"c"), bulk(b"t")), "no channel": array(bulk(b"message"), b":1\r\n", bulk(b"t")),
+    "a nil in the place of the channel": b"*3\r\n$7\r\nmessage\r\n$-1\r\n$1\r\na\r\n",
+    "a nil array in that place": b"*3\r\n$7\r\nmessage\r\n*-1\r\n$1\r\na\r\n", "a nil text": b"*3\r\n$7\r\nmessage\r\n$1\r\na\r\n$-1\r\n",
+    "a nil alone": b"$-1\r\n", "a nil array alone": b"*-1\r\n",
     "an array in it": array(bulk(b"message"), bulk(b"c"), array(bulk(b"t"))), "the end": array(bulk(b"unsubscribe"), bulk(b"c"), bulk(b"0")),
     "a pattern": array(bulk(b"pmessage"), bulk(b"c"), bulk(b"t")),
 }
@@ -191,6 +194,46 @@ def test_trust_15_messages_that_are_none(start, origin, site, fake, kind):
     proxy.says("it answers what nobody asked; trying again")
     reaching(fake, proxy)
     assert proxy.get("/a").status == 200 and fake.has("/a")
+
+
+NO_LEASES = {
+    "no entry": array(bulk(b"stored"), bulk(b"x"), bulk(None), bulk(None)), "nothing": array(), "no text": array(b":1\r\n"),
+    "another word": array(bulk(b"yours")), "a wait without an owner": array(bulk(b"wait")), "stored alone": array(bulk(b"stored")),
+    "a wait for no time": array(bulk(b"wait"), bulk(b"1 1"), b":-9223372036854775808\r\n"),
+}
+
+
+@pytest.mark.parametrize("kind", NO_LEASES)
+def test_trust_15_leases_that_are_none(start, origin, site, fake, kind):
+    """The origin is asked, and the server not without end."""
+    site["*"] = page(FRESH)
+    fake.say = lambda args: NO_LEASES[kind] if args[0] == b"LEASE" else None
+    proxy = reaching(fake, start(origin, *behind(fake), "--fill-lease", "200ms"))
+    fake.wait(lambda _: fake.count(b"SUBSCRIBE"))
+    assert proxy.get("/a").body == b"hello" and fake.count(b"LEASE") < 30
+
+
+def test_trust_15_a_lease_whose_entry_is_always_another(start, origin, site, fake):
+    """An entry that can be read, and is older than what is here, each time: it is asked for twice, and then the origin."""
+    site["*"] = page("Cache-Control: max-age=0")
+    proxy = reaching(fake, start(origin, *behind(fake)))
+    fake.wait(lambda _: fake.count(b"SUBSCRIBE"))
+    assert proxy.get("/a").status == 200
+    fake.wait(lambda _: fake.has("/a"))
+    entry = next(value for key, fields in fake.hashes.items() if key.endswith(b"/a") for name, value in fields.items() if name[:1] == b"=")
+    fake.say = lambda args: array(bulk(b"stored"), bulk(entry), bulk(None), bulk(None)) if args[0] == b"LEASE" else None
+    before = fake.count(b"LEASE")
+    assert proxy.get("/a").status == 200 and fake.count(b"LEASE") - before < 10
+
+
+def test_trust_15_a_turn_that_never_comes(start, origin, site, fake):
+    """A wait that no interval explains counts as the longest that one could."""
+    site["*"] = page(FRESH)
+    fake.say = lambda args: array(b":9223372036854775807\r\n") if args[0] == b"PACE" else None
+    proxy = reaching(fake, start(origin, *behind(fake), "--host-interval", "100ms"))
+    fake.wait(lambda _: fake.count(b"SUBSCRIBE"))
+    got = proxy.get("/a")
+    assert got.status == 503 and int(got["Retry-After"]) <= 3
 
 
 @WORKERS

@@ -24,6 +24,7 @@ static const struct { const char *text, *option, *because; } idle[] = {
 	{ "cache-redis-password = a", "cache-redis-password", "cache-redis names no server" },
 	{ "cache-redis-user = a", "cache-redis-user", "cache-redis names no server" },
 	{ "cache-redis-timeout = 2s", "cache-redis-timeout", "cache-redis names no server" },
+	{ "fill-lease = 5s", "fill-lease", "cache-redis names no server" },
 	{ "cache-redis-tls = on", "cache-redis-tls", "cache-redis names no server" },
 	{ "cache-redis-ca-file = a", "cache-redis-ca-file", "cache-redis names no server" },
 	{ "cache-redis = h:1\ncache-redis-ca-file = a", "cache-redis-ca-file", "cache-redis-tls is off" },

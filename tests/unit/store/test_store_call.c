@@ -7,7 +7,8 @@
 #include <pthread.h>
 #include <signal.h>
 
-#define KEY "http://a/\nk"
+#define URL "http://a/"
+#define KEY URL "\nk"
 #define TEXT(literal) { (literal), sizeof (literal) - 1 }
 
 /* What was answered. */
@@ -75,6 +76,12 @@ static void release(struct store *s, const char *token, const char *came)
 	run(s, &called);
 }
 
+static void purged(struct store *s, enum store_purge what, const char *url)
+{
+	s->ops->purge(s, what, url, strlen(url), false, 2000);
+	CU_ASSERT(stores_settle(s));
+}
+
 static void leases(void)
 {
 	struct store *s, *other;
@@ -93,9 +100,22 @@ static void leases(void)
 	UNIT_ROW(asked(other, "1", "mine"), "the next has it");
 	release(other, "1", "private");
 	UNIT_ROW(asked(s, "1", "private") && asked(other, "1", "private"), "nobody has it of what is each client's own");
-	s->ops->purge(s, PURGE_ALL, "", 0, false, 2000);
-	CU_ASSERT(stores_settle(s));
-	UNIT_ROW(asked(s, "1", "private"), "a purge of everything leaves leases alone");
+	purged(s, PURGE_URL, "http://other/");
+	UNIT_ROW(asked(s, "1", "private"), "a purge of another URL leaves leases alone");
+	purged(s, PURGE_URL, URL);
+	UNIT_ROW(asked(s, "1", "mine"), "behind a purge of the URL nobody has it");
+	UNIT_ROW(asked(other, "1", "wait"), "and then the first to ask has");
+	purged(s, PURGE_PREFIX, "http://other/");
+	UNIT_ROW(asked(other, "1", "wait"), "a purge of another prefix leaves leases alone");
+	purged(other, PURGE_PREFIX, "http://");
+	UNIT_ROW(asked(other, "1", "mine"), "a purge of a prefix frees them");
+	release(s, "1", "");
+	UNIT_ROW(asked(s, "2", "wait"), "the owner before it releases nothing");
+	purged(s, PURGE_ALL, "");
+	UNIT_ROW(asked(s, "1", "mine"), "so does a purge of everything");
+	for (int i = 0; i < 64; i++)
+		purged(s, PURGE_URL, "http://other/");
+	UNIT_ROW(asked(other, "1", "mine"), "after 64 purges any URL counts as purged");
 	other->ops->free(other);
 	s->ops->free(s);
 	redis_server_stop();
