@@ -53,7 +53,7 @@ static void states(void)
  * or its failure between two looks of this one, as it may. */
 static void looked_at(void)
 {
-	const struct failure failure = { .error = FAILURE_ABANDONED };
+	const struct failure failure = { .error = FAILURE_PROXY_INTERNAL_ERROR };
 	const struct { const char *rule; bool fails; } cases[] = {
 		{ "a head that came behind the look is not sent", false },
 		{ "nor is a failure told that came behind it", true },

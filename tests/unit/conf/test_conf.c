@@ -71,6 +71,7 @@ static const struct { const char *name, *text, *formatted; } values[] = {
 	{ "cache-object-max", "1024", "1k" },
 	{ "purge-allow", "10.0.0.7", "10.0.0.7/32\n" },
 	{ "purge-wait", "10000ms", "10s" },
+	{ "fill-lease", "2500ms", "2500ms" },
 	{ "client-no-cache", "off", "off" },
 	{ "error-max", "0", "0" },
 	{ "freshness-floor", "120s", "2m" },
