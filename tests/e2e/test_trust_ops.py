@@ -425,8 +425,8 @@ def test_trust_26_a_container_is_not_filled_beyond_its_limit(container, start, o
         pytest.skip("a sanitizer takes more than any container of this size has")
     body = os.urandom(1 << 20)
     Site(origin)["*"] = page(FRESH, kind="image/png", body=body)
-    proxy = start(origin, "--cache", "on", "--max-connections", "200", "--decoding-bytes", "4m", under=container(48 << 20))
-    assert "cache-bytes auto: 12288 KiB" in proxy.err.text() and "warning: memory" not in proxy.err.text()
+    proxy = start(origin, "--cache", "on", "--max-connections", "200", "--decoding-bytes", "4m", under=container(60 << 20))
+    assert "cache-bytes auto: 15360 KiB" in proxy.err.text() and "warning: memory" not in proxy.err.text()
     client = proxy.client()
     for number in range(96):
         assert client.get(f"/{number}").body == body
