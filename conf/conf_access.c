@@ -21,6 +21,8 @@
 	"write, with commas between and without ports, example.org, .example.org (and all below it), 192.0.2.0/24, " \
 	"2001:db8::/32 or *"
 
+#define BITS "'%.64s' has bits set behind its prefix; write %s"
+
 static const char blanks[] = ", \t";
 
 /* A block whose address has bits set behind the prefix is named as it may be meant. */
@@ -30,7 +32,7 @@ static int blocks_fail(const char *text, size_t len, struct conf_error *error)
 	char block[CIDR_TEXT_MAX];
 
 	if (cidr_round(text, len, block))
-		return conf_fail(error, "'%.64s' has bits set behind its prefix; write %s", shown.text, block);
+		return conf_fail(error, BITS, shown.text, block);
 	return conf_fail(error, "'%.64s' is not an address block; " BLOCKS, shown.text);
 }
 
@@ -155,6 +157,7 @@ static int append_destination(struct conf_destination_list *list, const char *te
     bool (*read)(const char *, struct conf_destination *), const char *allowed, struct conf_error *error)
 {
 	struct conf_destination *grown = reallocarray(list->items, list->count + 1, sizeof(*grown)), *d;
+	char block[CIDR_TEXT_MAX];
 
 	if (!grown)
 		return conf_fail_memory(error);
@@ -162,6 +165,8 @@ static int append_destination(struct conf_destination_list *list, const char *te
 	d = &list->items[list->count];
 	if (!read(text, d)) {
 		free(d->host);
+		if (cidr_round(text, strlen(text), block))
+			return conf_fail(error, BITS, SHOWN(text), block);
 		return conf_fail(error, "'%.64s' is %s; %s", SHOWN(text),
 			strstr(text, "://") ? "a URL, and only its host counts here" : "not a destination", allowed);
 	}

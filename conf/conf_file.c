@@ -117,7 +117,7 @@ static int read_section(struct conf_reader *reader, char *line)
 		return 0;
 	close = line + strlen(line) - 1;
 	if (strncmp(line, word, sizeof(word) - 1) != 0 || !strchr(" \t", line[sizeof(word) - 1]) || *close != ']') {
-		conf_fail(reader->error, "not a section; write [route PATTERN] or [gateway]");
+		conf_fail(reader->error, "not a section; write [route PATTERN] or [gateway]; all other options stand above both");
 		return fail_here(reader);
 	}
 	*close = '\0';
@@ -134,10 +134,8 @@ static int fail_name(const struct conf_reader *reader, const char *name, bool gl
 {
 	struct conf_near near = { .text = name, .len = strlen(name), .of_route = reader->part != PART_GLOBAL };
 
-	if (near.of_route)
-		conf_near_rows(&near, conf_route_options, CONF_ROUTE_OPTION_COUNT);
-	else
-		conf_near_rows(&near, conf_options, CONF_OPTION_COUNT);
+	conf_near_rows(&near, conf_options, CONF_OPTION_COUNT);
+	conf_near_rows(&near, conf_route_options, CONF_ROUTE_OPTION_COUNT);
 	if (global)
 		conf_fail(reader->error, "%s: is not an option of %s; write it above the first section", name,
 		    reader->part == PART_GATEWAY ? "the gateway" : "a route");

@@ -182,9 +182,9 @@ static int listen_fail(const char *text, struct conf_error *error)
 
 	if (listen_is_port(text, &port))
 		return conf_fail(error,
-		    "'%.64s' has no address before its port; write 127.0.0.1:%s to serve this machine, or 0.0.0.0:%s "
+		    "'%.64s' has %s before its port; write 127.0.0.1:%s to serve this machine, or 0.0.0.0:%s "
 		    "to serve others too",
-		    SHOWN(text), port, port);
+		    SHOWN(text), port != text && *text != ':' ? "a name, not an address," : "no address", port, port);
 	return conf_fail(error,
 	    "'%.64s' is not an address and a port; write one such as 127.0.0.1:8080, 0.0.0.0:8080, [::1]:8080 or "
 	    "unix:/PATH",

@@ -32,8 +32,11 @@ static int read_server(struct conf_redis *redis, const char *text, size_t len, s
 
 	if (url_parse_host(text, len, &host) != URL_OK || !host.port_given) {
 		if (redis->kind != CONF_REDIS_SERVER)
-			return conf_fail(error, "server %zu is no host with its port" LISTS, redis->n + 1);
+			return conf_fail(error, memchr(text, '@', len) ?
+				"server %zu has a name or a password; write these as cache-redis-user and "
+				"cache-redis-password" : "server %zu is not HOST:PORT" LISTS, redis->n + 1);
 		return conf_fail(error, strstr(text, "://") ? "is a URL" ADDRESSES :
+			strchr(text, ',') ? "has more than one server" LISTS :
 			"is neither a host with its port nor a path" ADDRESSES);
 	}
 	*server = (struct conf_redis_server){ .ipv6 = host.ipv6, .port = host.port,

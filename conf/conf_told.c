@@ -35,11 +35,12 @@ int conf_contact_set(const struct conf_row *row, void *member, const struct conf
 
 int conf_agent_set(const struct conf_row *row, void *member, const struct conf_value *value, struct conf_error *error)
 {
+	bool https = !strncasecmp(value->text, "https://", sizeof "https://" - 1);
 	struct conf_origin agent = { 0 };
 
-	if (*value->text && conf_origin_set(row, &agent, value, error) != 0)
+	if (https && conf_origin_set(row, &agent, value, error) != 0)
 		return -1;
-	if (agent.host && (agent.scheme != URL_HTTPS || strcmp(agent.path, "/") != 0)) {
+	if (*value->text && (!https || strcmp(agent.path, "/") != 0)) {
 		conf_origin_clear(&agent);
 		return conf_fail(error, "'%s' is not an https URL without a path; write https://host or "
 		    "https://host:port", SHOWN(value->text));

@@ -116,7 +116,7 @@ static const struct admin_refusal
 	refused_distance = { 403, "Without admin-token other machines get /healthz, /readyz and /metrics alone." },
 	refused_foreign = { 403, "This request was made by a page of another site." },
 	refused_page = { 404, "There is no such page. See / for what there is." },
-	refused_method = { 405, "This page does not know that method." },
+	refused_method = { 405, "This page does not take that method. /api lists the method of each page." },
 	refused_host = { 421, NULL };
 
 const char *admin_refusal_sentence(const struct admin_refusal *refusal, const struct conf *conf,

@@ -130,7 +130,7 @@ const char *admin_resume_url(struct admin_exchange *x, const char *name, const c
 	} scopes[] = { { "url", BACKOFF_URL }, { "host", BACKOFF_HOST }, { "all", BACKOFF_ALL } };
 	struct destination to = { .path = NULL };
 	struct text url = { 0 };
-	const char *why = "One of url, host and all is to be given.";
+	const char *why = "Name what to resume: url=URL, host=URL or all=1.";
 	size_t i = 0;
 
 	while (i < 3 && strcmp(scopes[i].name, name))

@@ -151,7 +151,7 @@ const char *feeds_asked_read(struct feeds_asked *asked, struct slice query, stru
 
 	*asked = (struct feeds_asked){ .query = { .want = feeds_wanted, .max = FEEDS_LIMIT }, .order = feeds_orders };
 	if (form_get(query, none, "sort", word, sizeof word) != FORM_ABSENT && !(asked->order = feeds_order_of(word)))
-		return "sort is no word that is known here";
+		return "sort is requests, hits, errors, repairs, bytes, last, expires or url";
 	feeds_asked_order(asked, asked->order, feeds_read_flag(query, "reverse"));
 	if (form_get(query, none, "limit", word, sizeof word) != FORM_ABSENT) {
 		if (!form_number(word, FEEDS_LIMIT_MAX, &n) || !n)

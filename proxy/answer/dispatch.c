@@ -281,7 +281,8 @@ static struct object *dispatch_purge(struct answer *a, const struct requester *w
 		return dispatch_refuse_purge(ctx, who);
 	if (!who->rights)
 		return local_reply(ctx, 403, "",
-		    "A proxy may not purge, nor a client behind one that trusted-proxies does not name.", "");
+		    "A request through a proxy may not purge. Use the admin listener (admin-listen): "
+		    "curl -d url=URL http://127.0.0.1:9180/api/purge", "");
 	if (cache_is_retired(ctx->cache))
 		return local_reply(ctx, 503, "Retry-After: 0\r\n", "Another process serves now. Ask again.", "");
 	if (!purge_read(&purge, request_purge_words(a->request)))

@@ -8,6 +8,9 @@
 
 #include "conf/conf.h"
 
+/* Why a status of 404 came to /api. */
+#define CMD_NO_ADMIN "what listens there is not an admin listener; write the address of admin-listen"
+
 struct admin_target {
 	char host[64];                 /* an address without brackets */
 	char socket[CONF_UNIX_PATH_MAX + 1];   /* the path of a Unix socket in the place of an address; "": none */

@@ -82,6 +82,10 @@ static char *top_ask(struct top_command *command, unsigned feeds, char **answer)
 	char *body = admin_body(*answer);
 	if (status == 200)
 		return body;
+	if (status == 404) {
+		snprintf(command->why, sizeof command->why, "%s", CMD_NO_ADMIN);
+		return NULL;
+	}
 	body[strcspn(body, "\r\n")] = '\0';
 	snprintf(command->why, sizeof command->why, "the admin listener answers %d: %.200s", status, body);
 	return NULL;

@@ -30,6 +30,8 @@ static int running_take(const char *whom, int status, char *body, FILE *lines)
 		fputs(body, lines);
 		return 0;
 	}
+	if (status == 404)
+		return running_complain(whom, CMD_NO_ADMIN);
 	body[strcspn(body, "\r\n")] = '\0';
 	snprintf(why, sizeof why, "the admin listener answers %d: %.200s", status, body);
 	return running_complain(whom, why);

@@ -10,6 +10,8 @@
 #include "proxy/base/container_of.h"
 #include "proxy/base/log.h"
 
+#define NO_MASTER "Sentinel does not know the master"
+
 /* Until it is connected again, this process does not hear of purges: it tries often. */
 enum { RETRY_FIRST_MS = 100, RETRY_MAX_MS = 1000, HOPS_MAX = 5 };
 
@@ -83,6 +85,25 @@ static const struct conf_redis *link_where(const struct redis_link *link)
 	return link->access->settings.where;
 }
 
+/* What to change if a server says this; an empty string if that is not known. */
+static const char *link_advice(const char *why)
+{
+	static const struct { const char *begin, *advice; } rows[] = {
+		{ "NOAUTH", "; write cache-redis-user and cache-redis-password" },
+		{ "WRONGPASS", "; write another cache-redis-user or cache-redis-password" },
+		{ "ERR AUTH", "; leave cache-redis-password out" },
+		{ "NOPERM", "; give that user the commands that utfeed-cache(7) lists under Redis" },
+		{ "ERR unknown command 'SENTINEL'", "; name Sentinels, or write cache-redis = HOST:PORT" },
+		{ NO_MASTER, "; write the name of its line 'sentinel monitor' before the @ of cache-redis" },
+		{ "Connection refused", "; start that server, or change cache-redis" },
+	};
+
+	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+		if (!strncmp(why, rows[i].begin, strlen(rows[i].begin)))
+			return rows[i].advice;
+	return "";
+}
+
 /* Logs why a server is away, once for all links. */
 static void link_complain(struct redis_link *link, const char *why)
 {
@@ -93,8 +114,12 @@ static void link_complain(struct redis_link *link, const char *why)
 	link->complained = true;
 	if (link->access->complaining++)
 		return;
-	snprintf(text, sizeof text, "%s:%u: %s", link->place.host, link->place.port, why);
-	redis_warn("trying again", link_where(link)->kind == CONF_REDIS_SERVER ? why : text);
+	if (link_where(link)->kind == CONF_REDIS_SERVER)
+		snprintf(text, sizeof text, "%.120s%s", why, link_advice(why));
+	else
+		snprintf(text, sizeof text, "%s:%u: %.120s%s", link->place.host, link->place.port, why,
+		    link_advice(why));
+	redis_warn("trying again", text);
 }
 
 /* False: it was not complained of, or another still is. */
@@ -215,7 +240,7 @@ static void on_told(redisAsyncContext *ac, void *answer, void *logged_in)
 		return;
 	}
 	link->told = redis_master_read(reply, &link->place);
-	redis_link_drop(link, reply->type == REDIS_REPLY_ERROR ? reply->str : "Sentinel does not know the master");
+	redis_link_drop(link, reply->type == REDIS_REPLY_ERROR ? reply->str : NO_MASTER);
 }
 
 static bool link_ask(struct redis_link *link, redisAsyncContext *ac, void *logged_in)

@@ -99,7 +99,7 @@ FLAGS = [
     (["listen=127.0.0.1:80"], "argument 1", "lacks its dashes", "write --listen"),
     (["--listen", "8080"], "--listen: ", "'8080' has no address before its port", "write 127.0.0.1:8080"),
     (["--listen", ":8080"], "--listen: ", "':8080' has no address before its port", "0.0.0.0:8080"),
-    (["--listen", "localhost:8080"], "--listen: ", "'localhost:8080' has no address before its port", "write 127.0.0.1:8080"),
+    (["--listen", "localhost:8080"], "--listen: ", "'localhost:8080' has a name, not an address, before its port", "write 127.0.0.1:8080"),
     (["--listen", "http://127.0.0.1:8080"], "--listen: ", "is not an address and a port", "such as 127.0.0.1:8080"),
     (["--listen", "::1:8080"], "--listen: ", "is not an address and a port", "[::1]:8080"),
     (["--listen", "127.0.0.1:70000"], "--listen: ", "is not an address and a port", "write one such as"),
