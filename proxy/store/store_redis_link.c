@@ -85,7 +85,7 @@ static const struct conf_redis *link_where(const struct redis_link *link)
 	return link->access->settings.where;
 }
 
-/* What to change if a server says this; an empty string if that is not known. */
+/* Names the correction for an error of a server, or is empty. */
 static const char *link_advice(const char *why)
 {
 	static const struct { const char *begin, *advice; } rows[] = {
