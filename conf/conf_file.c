@@ -117,7 +117,8 @@ static int read_section(struct conf_reader *reader, char *line)
 		return 0;
 	close = line + strlen(line) - 1;
 	if (strncmp(line, word, sizeof(word) - 1) != 0 || !strchr(" \t", line[sizeof(word) - 1]) || *close != ']') {
-		conf_fail(reader->error, "not a section; write [route PATTERN] or [gateway]; all other options stand above both");
+		conf_fail(reader->error,
+		    "not a section; write [route PATTERN] or [gateway]; all other options stand above both");
 		return fail_here(reader);
 	}
 	*close = '\0';

@@ -12,7 +12,8 @@ static void fleet_title(struct frame_screen *screen, const struct frame_fields *
 	char age[FRAME_SHORT_MAX];
 
 	if (!*fleet->at[2])
-		frame_line(screen, FRAME_HEAD, "utfeed is alone, or has not heard of others yet. A fleet needs cache-redis.");
+		frame_line(screen, FRAME_HEAD,
+		    "utfeed is alone, or has not heard of others yet. A fleet needs cache-redis.");
 	else
 		frame_line(screen, FRAME_HEAD, "%s %s, seen %s ago", fleet->at[1],
 		    strcmp(fleet->at[1], "1") != 0 ? "instances" : "instance",

@@ -40,17 +40,19 @@ static int running_take(const char *whom, int status, char *body, FILE *lines)
 static int running_ask_admin(const struct conf *conf, struct admin_target *target, const char *whom, bool trial,
     FILE *lines)
 {
-	char *answer = NULL;
+	char *answer = NULL, why[160];
 	int status;
 
 	snprintf(target->path, sizeof target->path, "/api/reload?as=lines%s", trial ? "&trial=1" : "");
 	target->token = conf->admin_token;
 	target->post = true;
 	target->patience_s = RUNNING_ANSWER_S;
-	if ((status = admin_ask(target, &answer)) < 0)
-		status = running_complain(whom, strerror(errno));
-	else
+	if ((status = admin_ask(target, &answer)) < 0) {
+		snprintf(why, sizeof why, "%s; write the admin-listen of a running utfeed", strerror(errno));
+		status = running_complain(whom, why);
+	} else {
 		status = running_take(whom, status, admin_body(answer), lines);
+	}
 	free(answer);
 	return status;
 }

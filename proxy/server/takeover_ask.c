@@ -68,8 +68,10 @@ int takeover_ask_reload(const char *path, bool trial, FILE *lines, char why[TAKE
 {
 	int fd = takeover_connect(path, ASK_ANSWER_S);
 
-	if (fd < 0)
-		return ask_fail(why, strerror(errno));
+	if (fd < 0) {
+		snprintf(why, TAKEOVER_WHY_MAX, "%s; write the takeover-socket of a running utfeed", strerror(errno));
+		return -1;
+	}
 	int status = ask_on(fd, trial, lines, why);
 	close(fd);
 	return status;

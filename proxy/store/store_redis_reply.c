@@ -54,7 +54,8 @@ static void *make_string(const redisReadTask *task, char *at, size_t len)
 		turns = redis_turning(text, link->place.host, &link->place);
 	link->told |= turns == REDIS_MOVED;
 	if (turns != REDIS_STAYS)
-		link->odd = turns == REDIS_MOVED ? "another node has its keys" : "it answers with ASK, TRYAGAIN, CLUSTERDOWN, READONLY or MASTERDOWN";
+		link->odd = turns == REDIS_MOVED ? "another node has its keys" :
+			"it answers with ASK, TRYAGAIN, CLUSTERDOWN, READONLY or MASTERDOWN";
 	return reply_may_be(link, task, 0, text) ? link->theirs->createString(task, at, len) : NULL;
 }
 

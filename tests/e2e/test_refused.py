@@ -218,6 +218,12 @@ def test_the_text_names_the_line_to_write(start, origin, case):
     assert got.status == status and wrong in body and write in body[body.index(wrong):], (got.status, body)
 
 
+def test_a_purge_through_a_proxy_names_the_admin_listener(start, origin):
+    proxy = start(origin)
+    got = proxy.get("/feed", "X-Forwarded-For: 192.0.2.1", method="PURGE")
+    assert got.status == 403 and b"curl -d url=URL http://127.0.0.1:9180/api/purge" in got.body
+
+
 def test_the_admin_listener_names_the_host(start):
     proxy = start(None, "--admin-listen", "127.0.0.1:0")
     got = Admin(proxy).ask("/api/status", host="evil.example.org")

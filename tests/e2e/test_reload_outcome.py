@@ -92,8 +92,8 @@ def test_against_the_one_that_runs(served, way, tmp_path):
 
 
 @pytest.mark.parametrize("args, status, word", [
-    (["reload"], UNASKED, "neither takeover-socket nor admin-listen"), (["reload", "/nonexistent"], UNASKED, "/nonexistent: No such file"),
-    (["reload", "http://127.0.0.1:1"], UNASKED, "Connection refused"), (["reload", "https://127.0.0.1:1"], UNASKED, "write the /PATH"),
+    (["reload"], UNASKED, "neither takeover-socket nor admin-listen"), (["reload", "/nonexistent"], UNASKED, "/nonexistent: No such file or directory; write the takeover-socket"),
+    (["reload", "http://127.0.0.1:1"], UNASKED, "Connection refused; write the admin-listen"), (["reload", "https://127.0.0.1:1"], UNASKED, "write the /PATH"),
     (["reload", "unix:relative"], UNASKED, "write the /PATH"), (["reload", "/" + "x" * 120], UNASKED, "File name too long"), (["reload", "a", "b"], 2, "takes one RUNNING at most"),
     (["reload", "-c", "/nonexistent"], 2, "/nonexistent: No such file"), (["reload", "--nonsense"], 2, "usage: utfeed reload"),
     (["serve", "--check-config", "--against", "/nonexistent"], 2, "/nonexistent: No such file"), (["serve", "--against", "/x"], 2, "--against: counts only beside --check-config"),

@@ -61,6 +61,7 @@ def test_a_password_for_redis_is_changed_while_running(start, origin, redis_serv
     server = redis_server("redis-server", "--requirepass", "new one")
     proxy = start(origin, "--cache-redis", f"127.0.0.1:{server.port}", "--cache-redis-password-file", secret(tmp_path, "old one\n"))
     proxy.says("redis store: WRONGPASS")
+    proxy.says("write another cache-redis-user or cache-redis-password; trying again")
     secret(tmp_path, "new one\n")
     proxy.reload()
     proxy.says("redis store: connected")

@@ -150,6 +150,10 @@ def test_what_it_refuses(case):
     assert said in run(*args, status=status)[1]
 
 
+def test_a_listener_for_clients_is_not_asked(start):
+    assert "not an admin listener; write the address of admin-listen" in run("--admin", f"http://127.0.0.1:{start(None).port}", status=1)[1]
+
+
 @pytest.mark.parametrize("status", ["200 OK", "500 Oops"])
 def test_an_answer_that_is_not_obeyed(another, status):
     """What listens there may be anything: a pipe is read by somebody's terminal, too."""
@@ -161,7 +165,7 @@ def test_an_answer_that_is_not_obeyed(another, status):
 
 
 def test_an_order_that_nobody_knows(admin):
-    assert "sort is no word" in run("--admin", f"http://127.0.0.1:{admin.port}", "--sort", "colour", status=1)[1]
+    assert "sort is requests, hits" in run("--admin", f"http://127.0.0.1:{admin.port}", "--sort", "colour", status=1)[1]
 
 
 def test_ctrl_z_gives_the_terminal_back(screen):
