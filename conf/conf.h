@@ -186,6 +186,7 @@ struct conf {
 	char *file;                 /* the configuration file; NULL: none was read */
 	char *against;              /* --against: which running utfeed judges it too; NULL: none */
 	struct conf_users users;        /* of client-auth; none: nobody is asked for a password */
+
 	bool inherits;              /* a service manager gives sockets (LISTEN_FDS), perhaps unnamed ones */
 	struct conf_paths included;     /* the files and folders that its include lines name */
 	struct conf_source *sources;    /* the source of each value; conf_internal.h */

@@ -70,12 +70,12 @@ static bool is_word_part(uint8_t c)
 
 /* Whether the sequence that is complete tells that text was encoded twice: right text hardly has it in this place.
  * Right text has a capital at the end of a word with a quotation mark or dots behind it (E acute, then an apostrophe
- * and S). It has a small letter with two such marks, or with a no-break space and a dash. So these sequences tell:
- *  - Two sequences side by side, and one of four bytes.
- *  - E2 (punctuation and symbols) at a word, and a dash between blanks.
- *  - E1 BA and E1 BB (Vietnamese) if the word goes on.
- *  - Two bytes behind a small letter, because a capital does not stand there.
- *  - The more usual Latin letters and signs at a word, unless the second byte is such a mark.
+ * and S). It has a small letter with two such marks, or with a no-break space and a dash. So these are signs.
+ *    Two sequences side by side, and one of four bytes.
+ *    E2 (punctuation and symbols) at a word, and a dash between blanks.
+ *    E1 BA and E1 BB (Vietnamese) if the word goes on.
+ *    Two bytes behind a small letter, because a capital does not stand there.
+ *    The more usual Latin letters and signs at a word, unless the second byte is such a mark.
  * A sequence by itself tells nothing: people who write about this fault quote it like that. */
 static bool sequence_tells(const struct repair_double *d, uint8_t after)
 {

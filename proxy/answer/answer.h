@@ -45,6 +45,7 @@ struct answer_asked {
 	const struct requester *who;
 	struct object *body;           /* its writer fills it as it arrives; NULL: there is none */
 	const struct inside *inside;   /* the CONNECT that the request came in; NULL: none */
+
 	/* Called when an answer that had to wait is READY, or when one that is has waited for too long
 	 * (answer_again()). Comes from the loop, never from within answer_start(). */
 	void (*ready)(void *owner);
@@ -72,11 +73,13 @@ struct answer {
 	bool asks;                     /* a fetch was begun for this request */
 	bool judged;                   /* answer_again() has seen the object's head or failure */
 	bool paused;                   /* the origin was not asked because of a pause */
+
 	enum failure_kind why;         /* how the fetch failed, or why it is paused; NONE: neither, or by a status */
 	int64_t came;                  /* of a fetch: when the origin's head came, seconds since the epoch */
 	struct cache_status status;
 	size_t url_len;                /* memory.key begins with the URL; 0: it is not written for this request */
 	struct purge_wait *purging;    /* a PURGE that the stores have not done yet; NULL: none */
+
 	/* answer_start() leaves the members from here on as they are: each is written before it is read. */
 	struct freshness freshness;    /* of the stored response that answers */
 	struct target target;          /* the destination of a fetch */

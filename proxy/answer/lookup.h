@@ -1,13 +1,13 @@
 /* Owns the way of one answer through the cache, step by step. Must not know: connections, how the answer is given.
  *
- *	KEY       makes the key under which the response would be stored
- *	FIND      asks the stores
- *	WAIT      waits for the store behind memory
- *	PARTS     looks at what is stored of the response in parts, where a range was asked for
- *	DECIDE    decides what the found entry is: a fresh or stale answer, one of several variants, or none
- *	COLLAPSE  the origin must be asked: may it be asked now, and does another request ask it already
- *	FILL      starts a fetch that fills the cache
- *	DONE      the answer has its object, or there is none: out of memory
+ *	KEY       makes the key under which the response would be stored.
+ *	FIND      asks the stores.
+ *	WAIT      waits for the store behind memory.
+ *	PARTS     looks for stored parts of the response, if the request asks for a range.
+ *	DECIDE    decides what the found entry is: a fresh or stale answer, one of several variants, or none.
+ *	COLLAPSE  decides whether the origin may be asked now, and whether another request asks it already.
+ *	FILL      starts a fetch that fills the cache.
+ *	DONE      has the object of the answer, or NULL: out of memory.
  *
  * Invariants: a step says which step is next, and lookup_enter() alone goes there. Only lookup*.c name a member of
  * struct lookup.
@@ -47,19 +47,22 @@ struct lookup {
 	unsigned others;
 	unsigned looks;                /* how often another process had stored the response meanwhile */
 	unsigned ends;                 /* cache_in_flight_ends() when the stores were asked */
+
 	bool late;                     /* slow-after is over, and the origin has not begun to answer */
 	bool plain;                    /* its fetch has none of its fields: the answer may be for another variant */
+
 	struct entry *found;           /* by FIND, for the step after it; NULL: nothing */
 	struct entry *entry;           /* the entry to validate */
 	struct entry *part;            /* the stored part; NULL: none, or not looked for */
 	enum policy policy;
 	char *key;                     /* points into the answer's memory */
-	size_t key_len, primary_len;   /* the key begins with the primary key; a variant's goes on */
+	size_t key_len, primary_len;   /* begins with the primary key; a variant's goes on */
 	uint64_t generation;           /* of the index that the variant's key was made by */
-	char *parts;                   /* the key with ENTRY_PARTS; NULL: no part was asked for */
+	char *parts;                   /* with ENTRY_PARTS; NULL: the request asks for no part */
 	size_t parts_len;
 	struct slice sent;             /* of the answer's memory, once written for this request; at NULL: not yet */
 	size_t sent_open;              /* of these, the bytes that any origin may see */
+
 	/* lookup_start() leaves the members from here on as they are: each is written before it is read. */
 	const struct cache_control *cc;        /* what the request says to caches, as far as the route lets it count */
 	struct cache_control own_cc;

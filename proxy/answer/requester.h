@@ -17,9 +17,10 @@ struct requester {
 	uint16_t port;                 /* 0: not told */
 	bool known;                    /* ip is set; false where a trusted proxy does not tell the client */
 	bool told;                     /* a trusted proxy named the client: ip is not the connection's own address */
+
 	bool rights;                   /* the rights of its address are granted: PURGE, X-Encoding-Policy */
 	bool settled;                  /* what the request says of the client does not count */
-	bool local;                    /* it came by a Unix socket: ip is 127.0.0.1 in the place of an address */
+	bool local;                    /* it came over a Unix socket: ip is 127.0.0.1 instead of an address */
 };
 
 enum { REQUESTER_TEXT_MAX = 64 };

@@ -1,7 +1,7 @@
 /* Owns two sums over the bodies in memory: all their bytes, and those that the budget of a store counts. The rest, the
  * loose bytes, belong to bodies on their way to slow readers and to bodies that such readers still read though they
- * have left the store. Owns also how much a transfer may hold, since many slow readers would otherwise hold
- * transit-bytes each; and how much may come for it before it is read, where utfeed promises that to its sender (the
+ * have left the store. Owns also how much a transfer may hold, because many slow readers would otherwise hold
+ * transit-bytes each. Owns how much of it may come before it is read, if utfeed promises that to its sender (the
  * windows of HTTP/2). Must not know: objects, stores, frames.
  * Invariant: any thread may call at any time; while bytes are being added or moved a sum may be too small. */
 #ifndef UTFEED_PROXY_BASE_BODIES_H

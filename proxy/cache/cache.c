@@ -210,7 +210,7 @@ void cache_warm(struct cache *cache, struct entry *e, const struct cache_ticket 
 	cache_gate_close(cache, gate);
 }
 
-/* What was removed meanwhile is not put back: it may be what this entry was. */
+/* If memory has no entry, one may have been removed since the ticket. It may have been e, so e is not put back. */
 static bool gate_freshens(const struct gate *gate, const struct entry *e, const struct entry *there,
     const struct cache_ticket *ticket)
 {

@@ -32,8 +32,10 @@ struct fill_params {
 	const struct request *request; /* copied without its message */
 	struct slice sent;             /* its lines for the origin (request_head_sent()); copied */
 	struct entry *entry;           /* the stored response to validate; a reference is taken; NULL: none */
+
 	uint64_t generation;           /* of the index of variants that the key in busy was made by */
 	struct entry *part;            /* the stored part, where a part is asked for; likewise */
+
 	/* taken before entry or part was looked for: what is made of one that was purged since is not stored; copied.
 	 * NULL: they were found in memory, or there is neither */
 	const struct cache_ticket *ticket;
@@ -56,12 +58,14 @@ struct fill_params {
 struct filled {
 	uint64_t asked_ms;             /* when its fetch began, by the monotonic clock; set before others learn of it */
 	int fwd_status;                /* the origin's status; 0: none came */
+
 	enum failure_kind failure;     /* how the fetch failed, though something else may answer; NONE: it did not */
 	int64_t came;                  /* when the origin's head came, seconds since the epoch; 0: none did */
 	bool stored;
 	bool kept;                     /* the kept feed substitutes, because the origin failed */
-	bool shared;                   /* what another process was given meanwhile substitutes */
+	bool shared;                   /* a response that another process stored meanwhile substitutes */
 	const char *detail;            /* why it is not stored, as a token; NULL: not told */
+
 	struct freshness freshness;    /* of the stored response that substitutes */
 	/* When what is stored must be fetched again; 0: it is not stored. Set anew when the body is done and read
 	 * already: readers may see either. */

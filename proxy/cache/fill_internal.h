@@ -32,10 +32,10 @@ struct fill_moves {
 
 /* The plan for the stored response under the same key, once the new response came complete. */
 enum fill_plan {
-	PLAN_NOTHING,                  /* the stored response stays; the new one is not stored */
-	PLAN_KEEP_GOOD,                /* the same, because the new response is an error and the stored one is not */
-	PLAN_OUTDATE,                  /* the stored response goes, because the new one is newer but finds no room */
-	PLAN_STORE                     /* the new response takes its place */
+	PLAN_NOTHING,                  /* keep the stored response */
+	PLAN_KEEP_GOOD,                /* the same, because only the new one is an error */
+	PLAN_OUTDATE,                  /* remove it: the new one is newer, but finds no room */
+	PLAN_STORE                     /* replace it with the new one */
 };
 
 struct fill {
@@ -58,21 +58,23 @@ struct fill {
 	struct object *object;         /* the fetch holds the reference */
 	struct fetch *fetch;           /* while it waits for the lease */
 	struct fleet_lease lease;
-	enum fleet_came came;          /* what the other processes are told when the lease ends */
+	enum fleet_came came;          /* the outcome that the other processes learn when the lease ends */
 	struct filled *told;           /* behind the object */
 	bool left;                     /* no request can join any more */
 	enum fill_plan plan;           /* fill_set_plan() */
+
 	bool apart;                    /* responses for this key are each client's own */
 	bool needs_feed;               /* a feed is kept, and the response fails unless its body is one */
 	bool ranged;                   /* the fetch asks for a part */
+
 	bool normalises;               /* a whole body would be examined and perhaps changed */
-	/* if the body proves to be no feed, its URL may be asked for in parts, and a mark is to say so */
+	/* if the body is not a feed, its URL may be asked for in parts, and a mark is to say so */
 	bool marks;
 	struct content_range part;     /* the part that is being stored; total 0: none */
 	char *upstream;                /* the origin's head, to be stored */
 	size_t upstream_len;
 	size_t reserved;               /* bytes reserved for the body in the budget of memory */
-	char *vary;                    /* field names, those of redirects included; NULL: the response does not vary */
+	char *vary;                    /* field names, also of redirects; NULL: the response does not vary */
 	struct freshness fresh;        /* of the response by its head, where it may be joined or stored */
 	char text[];
 };

@@ -1,8 +1,8 @@
 /* Owns the wait of a fill for the other processes that share the second store: one of them asks the origin, and the
  * others get what it stores. Must not know: how they agree (fleet/lease.h), clients.
- * Invariants: a fetch waits before it asks anybody, and only where any request may have its response. What another
- * process stored answers those who waited for it, as if they had joined its fetch (collapsed forwarding). What was
- * there before is looked at like anything that is stored. */
+ * Invariants: a fetch waits before it asks anybody, and only where any request may have its response. If another
+ * process stores the response during the wait, the waiting requests get it as if they had joined its fetch (collapsed
+ * forwarding). If the response was stored before, each request looks it up like any stored response. */
 #include "proxy/cache/fill_internal.h"
 
 #include <string.h>
@@ -15,7 +15,7 @@ void fill_end_lease(struct fill *fill, bool over)
 		fleet_lease_end(&fill->lease, fill->came);
 }
 
-/* The wait is no part of the time that the origin took. */
+/* The wait does not count as the origin's time. */
 static void fill_go(struct fill *fill, const char *why)
 {
 	log_step(&fill->id, "lease: %s", why);
@@ -30,7 +30,7 @@ static bool fill_is_of_another(const struct fill *fill, const struct entry *e)
 	return e->object && fill->busy.len > fill->params.key_len && e->generation != fill->params.generation;
 }
 
-/* Answers all who wait with what came to another process meanwhile. */
+/* Answers all requests that wait with the response that another process stored meanwhile. */
 static void fill_share(struct fill *fill, struct entry *e)
 {
 	struct object *o = fill->object;
@@ -76,7 +76,7 @@ static void fill_on_told(struct fleet_lease *lease, enum fleet_answer answer, st
 		fill_go(fill, words[answer]);
 }
 
-/* What is for one client alone is nobody else's. */
+/* A response for one client alone is not fetched for others, so its fetch does not wait. */
 bool fill_waits(void *arg, struct fetch *fetch)
 {
 	struct fill *fill = arg;

@@ -42,7 +42,7 @@ struct purge_wait {
 	/* for done(): responses that memory held (-1: not known), more may follow; the store behind memory owes it */
 	int64_t count;
 	bool counting, owed;
-	/* where it is owed: of so many other processes with the store so many do not know of it; 0: unknown */
+	/* if it is owed: how many other processes have the store, and how many of them do not know of it; 0: unknown */
 	size_t others, unaware;
 };
 /* The caller sets done, owner and purge. *w NULL: there is nothing to wait for, and begun->count is known (or -1: it

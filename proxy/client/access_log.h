@@ -38,6 +38,7 @@ struct access_log_entry {
 	const char *version;               /* "1.1", "2.0"; NULL: the request's head was not complete */
 	struct slice referer, user_agent;  /* at NULL: none */
 	uint64_t sent_bytes;               /* head, body and framing */
+
 	const char *way;                   /* answer_way_names */
 	const struct cache_status *cache;  /* NULL: the cache was not asked */
 	const struct fetch_timing *timing; /* NULL: nothing was fetched for the request */

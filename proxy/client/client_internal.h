@@ -1,6 +1,6 @@
-/* Owns what the files of a client connection share: client.c (its life), client_door.c (admission), client_read.c
- * (request heads), client_streams.c (HTTP/2), client_auth.c (names and passwords), client_body.c (a request's body),
- * client_answer.c (responses), client_tunnel.c (CONNECT), client_intercept.c (CONNECT that is opened). Must not know:
+/* Owns what the files of a client connection share. Its life is in client.c, admission in client_door.c, HTTP/2 in
+ * client_streams.c. Requests are in client_read.c (heads), client_auth.c (names and passwords) and client_body.c.
+ * Responses are in client_answer.c, CONNECT in client_tunnel.c and, if it is opened, client_intercept.c. Must not know:
  * what client.h must not.
  * Invariant: client_close() is the one way out of a connection; after it only its memory is left. */
 #ifndef UTFEED_PROXY_CLIENT_CLIENT_INTERNAL_H
@@ -74,9 +74,11 @@ struct exchange {
 	struct object *body;           /* the request's body, which the fetch reads; NULL: none, or complete */
 	uint64_t upload_bytes;         /* of the body, received */
 	bool body_starved;             /* the body's object is full: reading has stopped */
+
 	struct request_context ctx;    /* as of the request's complete head; settings NULL: no request yet */
 	struct request request;        /* what the request head says, once complete */
 	struct answer answer;          /* NEW also for bytes that are not a request: the client refuses them itself */
+
 	struct object_head *head;      /* the head that goes out; one reference */
 	uint64_t offset;               /* where in the body this response begins */
 	size_t interim;                /* bytes of interim responses passed on */
@@ -120,9 +122,9 @@ struct client_pool {
 	void (*changed)(void *arg);
 	void *arg;
 	bool leaving;                  /* every response is its connection's last */
-	bool draining;                 /* idle connections are closed once no request can be on its way */
-	size_t count, closed;          /* count includes the closed ones, which their tasks free */
-	size_t streams;                /* clients whose connection is a stream, which count does not include */
+	bool draining;                 /* closes idle connections once no request can be on its way */
+	size_t count, closed;          /* with the closed ones, which their tasks free */
+	size_t streams;                /* clients whose connection is a stream; not in count */
 	LIST_HEAD(, client) clients;
 	TAILQ_HEAD(client_list, client) idle;          /* the one idle for longest first */
 	struct crowds *crowds;
@@ -208,6 +210,7 @@ void exchange_give(struct client_pool *, struct exchange *);   /* it has let go 
 void client_enter(struct client *, enum client_state);         /* the one way from state to state */
 int client_open_exchange(struct client *) __attribute__((warn_unused_result));  /* -1: out of memory; closed */
 void client_start(struct client *);            /* begins a request: notes its id and time */
+
 /* Ends whatever is under way; answers gathered before still go out, unless reset is set. The memory is freed by the
  * client's task. */
 void client_close(struct client *, bool reset);
@@ -287,7 +290,8 @@ void client_take_object(struct client *, struct object *);     /* NULL: closes, 
 void client_drop_answer(struct exchange *);
 bool client_begin(struct client *);            /* true: the head is on its way, or the connection is closed */
 bool client_send(struct client *);             /* true: the response is out, or the connection is closed */
-void client_log_malformed(struct client *);    /* counts and logs a request whose stream was reset for that */
+void client_log_malformed(struct client *);    /* counts and logs a malformed request, whose stream was reset */
+
 void client_cut(struct client *);              /* ends the response early, so that the client can tell */
 void client_log_line(struct client *, const char *end);        /* client_log.c */
 /* Adds the answer, as it ended, to what the admin listener shows. cut: it is not whole. */

@@ -1,6 +1,6 @@
 /* Owns asking a running utfeed to read its configuration again, or what would come of that. Must not know: how it does.
- * Invariant: the answer comes from the process that runs; nothing is guessed from files. What is written of it is text
- * that a terminal does not obey. */
+ * Invariant: the answer comes from the process that runs; nothing is guessed from files. It is written as text that a
+ * terminal does not obey. */
 #ifndef UTFEED_PROXY_COMMAND_RUNNING_H
 #define UTFEED_PROXY_COMMAND_RUNNING_H
 

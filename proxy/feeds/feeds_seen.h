@@ -29,7 +29,7 @@ struct feed_seen {
 	struct feed_state state;
 	struct feed_history history;
 	char rule[FEEDS_SEEN_RULE_MAX]; /* as in X-Encoding-Rule; "": none yet */
-	const char *charset, *was;      /* as verdict's named and was; NULL: none */
+	const char *charset, *was;      /* verdict's named and was; NULL: none */
 	bool unlabelled;                /* As rule_is_default(): no label names `was`. */
 	const char *reason;             /* why it was left as it is, or is an error of its policy; NULL: neither */
 	char url[FEEDS_SEEN_URL_MAX];

@@ -1,5 +1,5 @@
 /* Owns what the files of the fleet share: fleet.c has the news, lease.c the leases that are waited for, members.c the
- * instances. Must not know: who waits. Only they include it. */
+ * instances. Must not know: the requests that wait. Only they include it. */
 #ifndef UTFEED_PROXY_FLEET_FLEET_INTERNAL_H
 #define UTFEED_PROXY_FLEET_FLEET_INTERNAL_H
 

@@ -152,7 +152,8 @@ static void lease_on_heard(struct store_call *call)
 	lease_tell(container_of(call, struct fleet_lease, call), LEASE_MINE, NULL);
 }
 
-/* The one before has failed: what it told of that, a pause say, is heard before anybody asks again. False: refused. */
+/* The owner before has failed, and may have told news of that, such as a pause. Hears them before this process asks the
+ * origin. False: refused. */
 static bool lease_hear(struct fleet_lease *lease)
 {
 	struct store *store = lease->fleet->store;
@@ -173,7 +174,7 @@ static void on_answered(struct store_call *call)
 			lease_tell(lease, LEASE_MINE, NULL);
 		return;
 	}
-	lease->owed = !word.len;               /* it may be, where there was no answer */
+	lease->owed = !word.len;               /* without an answer the store may hold it for this process */
 	if (slice_is(word, "wait") && reply->n == 3) {
 		lease_wait(lease, reply->values[1].text, reply->values[2].number);
 	} else if (slice_is(word, "private")) {

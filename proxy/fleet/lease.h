@@ -1,9 +1,9 @@
-/* Owns one process's part in who asks the origin for a response: one process of the fleet holds the lease, and the
- * others wait for what it stores. Must not know: fetches, entries' meaning.
- * Invariants: a lease is told once, or refused at once. It waits for one owner as long as leases last, and once more if
- * the lease passes to another owner meanwhile; never longer. Whatever the store did with what it was asked, an ended
- * lease is released there, or ends by itself. Everything but fleet_wake() belongs to the thread of its loop. Memory is
- * the asker's, so there are as many leases as fetches. */
+/* Owns one process's part in choosing the process that asks the origin for a response. One process of the fleet holds
+ * the lease, and the others wait for what it stores. Must not know: fetches, entries' meaning.
+ * Invariants: the asker gets one answer, or a refusal at once. A lease waits for one owner as long as leases
+ * last, and once more if the lease passes to another owner meanwhile; never longer. Whatever the store did with what it
+ * was asked, an ended lease is released there, or ends by itself. Everything but fleet_wake() belongs to the thread of
+ * its loop. Memory is the asker's, so there are as many leases as fetches. */
 #ifndef UTFEED_PROXY_FLEET_LEASE_H
 #define UTFEED_PROXY_FLEET_LEASE_H
 
@@ -19,11 +19,11 @@ enum fleet_answer {
 	LEASE_PRIVATE,                 /* the responses are each client's own: nobody waits */
 	LEASE_NONE                     /* the fleet cannot tell now, or the wait was too long */
 };
-/* What came of it, for those who wait. */
+/* The outcome of a lease, for the processes that wait. */
 enum fleet_came { CAME_NOTHING, CAME_STORED, CAME_PRIVATE };
 enum fleet_lease_state { LEASE_UNUSED, LEASE_ASKING, LEASE_WAITING, LEASE_TOLD };
 
-/* Embedded in who asks, and all zero at first. */
+/* Embedded in the structure of the asker, and all zero at first. */
 struct fleet_lease {
 	/* set before fleet_lease_ask() */
 	struct loop *loop;
@@ -42,20 +42,21 @@ struct fleet_lease {
 	struct store_call call;
 	uint64_t number, by, until_ms;
 	bool owed;                     /* the store may hold it for this process */
-	bool anyhow;                   /* what is stored is no answer */
-	bool again;                    /* it was woken while it asked */
+	bool anyhow;                   /* no stored response counts as an answer */
+	bool again;                    /* woken while it asked */
 	bool renewed;                  /* it waits for a second owner */
-	bool held;                     /* MINE was told, and it is not over */
+	bool held;                     /* told MINE, and not ended yet */
 	char known[ENTRY_VERSION_BYTES];
 	size_t known_len;
 };
 
-/* known: the response that is known here; NULL: none. anyhow: whatever is stored is no answer. False: NONE, at once.
- * fleet NULL: there is none. */
+/* known: the response that is known here; NULL: none. anyhow: no stored response counts as an answer.
+ * False: NONE, at once. fleet NULL: there is none. */
 bool fleet_lease_ask(struct fleet_lease *, struct fleet *, const struct entry *known, bool anyhow);
 /* Whether it has waited for another process. */
 bool fleet_lease_waited(const struct fleet_lease *);
-/* The asker is done. It may be called twice, and of a lease that was never asked for. Nothing is told afterwards. */
+/* The asker is done. It may be called twice, and of a lease that was never asked for. told() is not called
+ * afterwards. */
 void fleet_lease_end(struct fleet_lease *, enum fleet_came);
 
 #endif

@@ -15,6 +15,7 @@ struct request {
 	bool authorization, cookies;   /* the request has Authorization, Cookie, and Connection does not name it */
 	bool conditional;              /* the request has a precondition (RFC 9110 section 13) */
 	bool ranged;                   /* the request has a Range */
+
 	/* Where the URL had the client's name and password, "/NAME:PASSWORD@" before the target; 0, 0: it had none. */
 	uint32_t token_at, token_len;
 	struct cache_control says;     /* Cache-Control and Pragma; freshness_request() tells what of them counts */

@@ -47,6 +47,7 @@ struct conn {
 	void *arg;
 	struct h2_stream *stream;      /* the stream of HTTP/2 that it is; NULL: it has a socket */
 	int fd, err;                   /* fd -1: it is a stream */
+
 	bool connecting;               /* the handshake is under way: only need counts */
 	uint8_t need;                  /* enum conn_need: what the transport waits for, whatever the owner wants */
 	bool want_read, want_write;    /* what the owner asked for (conn_want()) */

@@ -42,9 +42,9 @@ struct conn_tls {
 	struct failure failure;
 	time_t proven_until;           /* see tls_sessions.h; 0: nothing was verified or resumed. */
 	SSL_SESSION *offered;          /* Borrowed from the SSL, to be compared only; NULL: none. */
-	bool anew;                     /* No session is to be offered */
+	bool anew;                     /* No session is offered */
 	bool offers_h2;                /* HTTP/2 is, before HTTP/1.1 */
-	bool narrow;                   /* a session is offered, and no version newer than its own */
+	bool narrow;                   /* a session is, and no version newer than its own */
 	const char *host;              /* NULL: the peer is a client */
 	char peer[];                   /* the way, a blank, the host: the key of sessions */
 };

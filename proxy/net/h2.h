@@ -75,6 +75,7 @@ struct h2_settings {
 	uint32_t window;               /* bytes of a stream's body that may come before they are read */
 	uint64_t head_timeout_ms;      /* for a head to be complete that has begun */
 	uint64_t write_timeout_ms;     /* for the socket to take something of what is written */
+
 	bool secure;                   /* the connection speaks TLS */
 	bool shared;                   /* the peer speaks for many clients: its limits are ten times as high */
 	uint64_t ping_ms;              /* h2_ask(): an idle session asks by PING whether the peer is there; 0: never */

@@ -1,6 +1,6 @@
-/* Owns what the files of HTTP/2 share: h2.c (the session), h2_limits.c (floods), h2_receive.c (frames that come),
- * h2_lists.c (header lists and bodies that come, as a message of HTTP/1.1), h2_stream.c (a stream as a connection),
- * h2_write.c (a message of HTTP/1.1 as frames), h2_ask.c (what a client's side alone has). Must not know: what h2.h
+/* Owns what the files of HTTP/2 share. The session is in h2.c, a stream as a connection in h2_stream.c, and limits
+ * against floods in h2_limits.c. Frames come in h2_receive.c. From header lists and bodies h2_lists.c makes a message
+ * of HTTP/1.1, and h2_write.c makes frames of one. Only a client's side uses h2_ask.c. Must not know: what h2.h
  * must not.
  * Invariant: nothing is called but nghttp2 from within its callbacks; streams hear of what came afterwards. */
 #ifndef UTFEED_PROXY_NET_H2_INTERNAL_H
@@ -20,6 +20,7 @@ enum {
 	H2_FRAME_HEAD_BYTES = 9,               /* RFC 9113 section 4.1 */
 	H2_FIELD_BYTES = 32,                   /* what a field counts beside its bytes (section 6.5.2) */
 	H2_WINDOW_FIRST = 4096,                /* of a response's body, before it has its share */
+
 	H2_OUT_BYTES = 64 * 1024,              /* written and not taken by the socket; control frames may come on top */
 	H2_HEAD_MAX = 256 * 1024,              /* of a message that is written */
 	H2_OWN_RESETS_MAX = 64,                /* of requests, in a time */
@@ -47,6 +48,7 @@ struct h2_stream {
 	bool dropped;                  /* its owner has closed it: what comes is dropped */
 	int32_t id;
 	struct task task;              /* tells the connection's owner of bytes and of room */
+
 	bool fresh;                    /* its request is there, and the session's owner has not heard of it */
 	bool closed;                   /* nghttp2 knows it no more */
 	bool failed;                   /* closed by an error, or its session has ended */
@@ -68,11 +70,12 @@ struct h2_stream {
 	bool chunked;                  /* the body is given in chunks */
 	uint64_t began_ms;             /* when its header list began; 0: it is complete */
 	uint64_t done_ms;              /* when its owner closed it; 0: it has not */
+
 	struct held in;                /* bytes for the connection's reader */
 	size_t in_read;                /* of these, read */
 	size_t promised;               /* its window, of a response's body (bodies_promise()) */
-	size_t unread;                 /* bytes of the body among them, for which the window is not given back */
-	size_t chunk_bytes;            /* bytes of the framing of chunks among them */
+	size_t unread;                 /* bytes of the body among them whose window is not given back */
+	size_t chunk_bytes;            /* framing of chunks among them */
 	enum h2_urgency urgency;
 	bool reprioritized;            /* by a frame, which counts for more than a field (RFC 9218 section 7) */
 
@@ -92,6 +95,7 @@ struct h2_stream {
 	bool waits;                    /* the connection's writer got CONN_AGAIN */
 	bool told_readable;            /* the connection's latest event was CONN_READABLE */
 	uint32_t code;                 /* what closing it before the message is whole tells the peer */
+
 	bool ends;                     /* the message is whole: the last frame of the body says so */
 	uint64_t left;                 /* of a body or a chunk */
 	struct text lines;             /* of the head, a chunk or the trailer, as far as they came */
@@ -116,19 +120,23 @@ struct h2 {
 	size_t waiting;                /* streams whose writer waits */
 	size_t timed;                  /* streams that may be late */
 	size_t untold;                 /* malformed requests that the owner has not heard of */
+
 	bool used;                     /* the owner has not heard that the last one was closed */
 	struct held out;               /* frames to be written */
 	struct task task;              /* writes them at the end of the turn */
 	struct timer stuck;            /* armed while the socket takes nothing of out */
+
 	/* Looks for heads that are never complete and for streams that never close. Waits for the peer to see GOAWAY.
 	 * Sends PING if no stream is open. */
 	struct timer timer;
 	bool inside;                   /* nghttp2 is on the stack */
 	bool leaving;                  /* GOAWAY was sent with the highest id */
 	bool left;                     /* no more streams are taken; a server has sent GOAWAY with the last id */
+
 	bool ending;                   /* nothing more is read; what is in out goes out */
 	bool broken;                   /* nghttp2 has failed in the midst of a frame: it is asked for no more */
 	bool told;                     /* the owner knows that it has ended */
+
 	uint64_t second_ms;            /* when the present second of the limits began */
 	unsigned seen[16];             /* in it, by limit */
 	uint8_t frame[H2_FRAME_HEAD_BYTES + 1];        /* the head of the frame that is being read, to be counted */

@@ -1,6 +1,6 @@
 /* Owns what the files of backoff share: backoff.c asks and tells, backoff_host.c spells hosts,
- * backoff_protocol.c remembers protocols, backoff_shown.c shows and ends what is remembered. backoff_hear.c makes news
- * for other processes and takes over theirs, backoff_fleet.c brings them there.
+ * backoff_protocol.c remembers protocols, backoff_shown.c shows and ends what is remembered. In backoff_hear.c are the
+ * news for other processes and from them; backoff_fleet.c brings them there.
  * Must not know: what backoff.h must not. Invariant: the tables are touched between backoff_enter() and backoff_exit()
  * alone. */
 #ifndef UTFEED_PROXY_ORIGIN_BACKOFF_INTERNAL_H

@@ -178,7 +178,8 @@ static void fetch_on_total(struct timer *timer)
 	    "not complete within %llu ms", (unsigned long long)f->request.limits.total_timeout_ms);
 }
 
-/* Who reads the object, or is about to join it, learns that nobody fills it any more, and asks for itself. */
+/* Ends the fetch without a response. The requests that read its object, or are about to join it, learn that nobody
+ * fills it, and ask for themselves. */
 void fetch_spare(struct fetch *f)
 {
 	failure_set(&f->failure, FAILURE_ABANDONED, "nobody waited");

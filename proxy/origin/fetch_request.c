@@ -1,6 +1,6 @@
 /* Owns a fetch's request: its head, its connection, how it goes out, and what sends it once more.
  * Must not know: responses. Invariant: a request that cannot be repeated never goes out on a connection that was idle,
- * because that may be dead; nor is it sent again, unless the origin says that nothing was done about it. */
+ * because that may be dead. It is sent again only if the origin says that it has done nothing about it. */
 #include "proxy/origin/fetch_internal.h"
 
 #include <stdlib.h>

@@ -28,6 +28,7 @@ struct fetch_timing {
 	enum failure_kind failure;     /* FAILURE_NONE: none */
 	char address[FETCH_TIMING_ADDRESS_MAX];        /* as conn_peer() has it; empty: no connection was made */
 	const char *version;           /* of HTTP that the origin was asked by: "1.1", "2.0"; NULL: likewise */
+
 	uint64_t begun_us[STAGE_COUNT];                /* 0: the stage is not under way */
 	/* the sums over retries and redirects; -1: the stage was not come to */
 	int64_t us[STAGE_COUNT];

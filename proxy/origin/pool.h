@@ -39,8 +39,8 @@ void pool_renew(struct pool *, const struct pool_limits *, unsigned generation);
 void pool_free(struct pool **);
 
 /* conn belongs to the lease until lease_end(), and its owner is to be set at once. NULL: it failed, and failure says
- * why; the lease still has to be given back. reused: the connection was idle before, or is a stream of one that had
- * others before, and may turn out dead. */
+ * why; the lease still has to be given back. If reused is set, the connection was idle before, or
+ * is a stream of one that had others before. Then it may turn out dead. */
 typedef void lease_ready_f(void *arg, struct conn *conn, bool reused, const struct failure *);
 
 /* What a lease does not take. */

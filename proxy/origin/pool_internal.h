@@ -34,6 +34,7 @@ struct session {
 	bool rests;                    /* it is idle: it is silent, and no lease has a stream of it */
 	bool silent;                   /* its streams have ended, though leases may still read what came */
 	bool used;                     /* it had a stream before */
+
 	bool settled;                  /* the origin has said how many streams it takes */
 	uint64_t since_ms;             /* when it began to rest */
 	struct timer timer;            /* while it rests */
@@ -88,12 +89,14 @@ struct lease {
 	bool h2;                       /* a stream of HTTP/2 will do, and is offered to the origin */
 	bool placed;                   /* one of the origin's places is its own */
 	bool offered;                  /* as of struct idle */
+
 	bool reused;                   /* the connection was idle before, or its stream is not its session's first */
 	bool streams;                  /* it has a stream */
 	bool lost;                     /* the session of its stream has ended */
 	uint64_t connect_timeout_ms;
 	struct log_id id;              /* of the request that needs the connection */
 	struct fetch_timing *timing;   /* likewise; borrowed; NULL: nothing is measured */
+
 	struct timer timer;            /* while WAITING */
 	struct dial *dial;           /* while OPENING */
 	struct conn *conn;             /* an idle connection, or a stream, on its way to ready() */

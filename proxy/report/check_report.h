@@ -52,6 +52,7 @@ struct check_report {
 	bool damaged;                           /* That gzip ended early, or it was not gzip to its end. */
 	const struct strays *strays;            /* The bytes that are not UTF-8; NULL: the body is another charset */
 	const struct normalise_report *found;   /* by the normaliser, as in the proxy */
+
 	/* The piece around the first bytes beyond ASCII as valid UTF-8, a peer's: as the label would have shown it, and
 	 * as utfeed sends it. "": there is none. label: the charset by which `before` was read; NULL: the label is an
 	 * error. */

@@ -32,6 +32,7 @@ struct worker;
 
 /* A worker that is done sends this signal to the main thread, which waits for signals. */
 #define SIG_WORKER_DONE SIGRTMIN      /* real-time: several signals at once stay several */
+
 /* The admin thread sends it where somebody wants to know what a reload would come to. */
 #define SIG_TRY_RELOAD (SIGRTMIN + 1)
 
@@ -50,9 +51,9 @@ struct server {
 	struct worker **workers;
 	struct stats **stats;          /* one of each worker, then that of the admin listener */
 	struct loop **loops;           /* one of each worker */
-	struct feeds_seen *feeds;      /* for the admin listener; NULL: there is none */
-	struct admin *admin;           /* NULL: there is no admin listener */
-	struct sockets sockets;        /* open until the workers are told to drain */
+	struct feeds_seen *feeds;      /* for the admin listener; NULL: without one */
+	struct admin *admin;           /* NULL: without an admin listener */
+	struct sockets sockets;        /* open until the workers drain */
 	struct takeover_former former;
 	struct takeover *takeover;     /* NULL: the next process is given nothing */
 	struct notify notify;

@@ -28,6 +28,7 @@ struct socket_group {
 	struct unix_socket file;       /* of a Unix socket, to be removed at the end */
 	bool configured;               /* takes the place of a configured address */
 	bool bound;                    /* by this process */
+
 	bool held;                     /* a service manager has the sockets too, for the process after this one */
 	int offer;                     /* counts the former process's groups from 0; -1: not one of these */
 	atomic_bool given;             /* the next process accepts from them */

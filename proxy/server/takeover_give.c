@@ -27,6 +27,7 @@ struct takeover {
 	int fd;                        /* listens; -1: the next process has it alone */
 	int peer;                      /* the next process; -1: none */
 	pid_t pid;                     /* its number */
+
 	bool asked;                    /* it has the sockets */
 	bool waits, trial;             /* it takes nothing over, and waits for the report of a reload, or of a trial */
 	bool given;                    /* it serves */

@@ -14,9 +14,11 @@ enum takeover_word {
 	TAKEOVER_PATH,                 /* the listening socket of takeover-socket itself comes along */
 	TAKEOVER_NOTIFY,               /* WATCHDOG_USEC and NOTIFY_SOCKET */
 	TAKEOVER_END,                  /* those were all */
+
 	TAKEOVER_READY,                /* for each TAKEOVER_SOCKET 1 or 0: it is served from now on, or not taken */
 	TAKEOVER_BYE,                  /* nothing is accepted here any more */
 	TAKEOVER_NO,                   /* why the former process goes on by itself */
+
 	/* with a process that does not take over: */
 	TAKEOVER_RELOAD,               /* read the configuration again */
 	TAKEOVER_TRY,                  /* say what a reload would do */

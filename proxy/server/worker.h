@@ -20,6 +20,7 @@ enum worker_order {
 	WORKER_TURN,           /* count a turn: worker_turns() */
 	WORKER_RENEW,          /* serve under the settings of worker_renew() */
 	WORKER_LEAVE,          /* go on, but make every response the last of its connection */
+
 	/* accept the waiting connections and no more (where sockets were given away: none), finish what is in flight,
 	 * report that */
 	WORKER_DRAIN,

@@ -23,10 +23,9 @@ struct interception {
 	struct tls_context *tls;
 };
 
-/* Makes it of conf's options, with one reference. *made is NULL if nothing is intercepted. -1: files cannot be used, or
- * out of memory (logged).
- * former: a reload goes back to it, with its options, if the files cannot be used, and adds 1 to *kept. NULL: at
- * start. */
+/* Makes it of conf's options, with one reference. If nothing is intercepted, *made is NULL. Returns -1 if files cannot
+ * be used, or out of memory (logged). A reload sets former: if the files cannot be used, it goes back to that,
+ * with its options, and adds 1 to *kept. At the start former is NULL. */
 struct interception_former { const struct conf *conf; struct interception *made; };
 int interception_new(struct conf *conf, const struct interception_former *former, struct interception **made,
     size_t *kept) __attribute__((warn_unused_result));

@@ -37,6 +37,7 @@ struct entry {
 	uint64_t since;
 	uint64_t asked;                /* the same of this process's own purges (store.asked); not packed */
 	struct content_range part;     /* the part of the response that object holds; total 0: the whole response */
+
 	struct object_head *head;      /* of the whole response as clients get it, X-Encoding-Rule included */
 	char *upstream;                /* the head as the origin sent it: it has the validators, a 304 updates it */
 	struct freshness freshness;

@@ -22,6 +22,7 @@ struct store_wait {
 	/* entry: one reference for the receiver; NULL: there is no such entry, or this was a settlement. */
 	void (*got)(struct store_wait *, struct entry *entry);
 	struct entry *entry;           /* the answer on its way to got() */
+
 	bool owed;                     /* settlement: removals are not done yet; the store goes on trying */
 	/* settlement that was cancelled: how many other processes have the store, and do not know of a purge yet */
 	size_t others, unaware;
@@ -36,6 +37,7 @@ struct store_stats {
 	uint64_t entries, bytes, hits, misses, evictions, errors;
 	uint64_t owed;                 /* removals that are not done yet */
 	uint64_t learned_ms;           /* when all purges of others were known last, of the monotonic clock; 0: never */
+
 	bool away;                     /* the store cannot be reached: lookups miss, entries are dropped */
 	bool shared;                   /* other processes fill it too: entries, bytes and evictions are unknown */
 };
@@ -84,7 +86,7 @@ struct store_ops {
 	 * the store. purged NULL: never again, once this returns. */
 	void (*listen)(struct store *, void (*purged)(void *arg, const struct store_mark *), void *arg);
 	/* Calls each() for the latest purges of all processes, at most some thousand, on this thread; each() asks
-	 * nothing of the store. NULL: no other process can have it, or nobody is told. */
+	 * nothing of the store. NULL: no other process can have the store, or it does not tell them. */
 	void (*purges)(struct store *, void (*each)(void *arg, const struct store_mark *), void *arg);
 	/* Runs a script. False: it is refused, and answered() will not be called. NULL: the store runs none. */
 	bool (*call)(struct store *, struct store_call *);
@@ -92,7 +94,7 @@ struct store_ops {
 	void (*uncall)(struct store *, struct store_call *);
 	/* As for listen(). NULL where call is. */
 	void (*hear)(struct store *, const struct store_ears *);
-	/* The one of several stores that has the key, by its first line. NULL: it is no store of several. */
+	/* The one of several stores that has the key, by its first line. NULL: it is a single store. */
 	struct store *(*shard)(struct store *, const char *key, size_t len);
 	void (*stats)(struct store *, struct store_stats *);
 	void (*free)(struct store *);

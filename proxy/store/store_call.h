@@ -1,5 +1,6 @@
-/* Owns what a worker may ask of a store that processes share, beside entries: a script, by its name, that the store's
- * server runs at once and alone; and what the store hears of the other processes. Must not know: what scripts are for.
+/* Owns what a worker may ask, beside entries, of a store that processes share. The worker names a script, and the
+ * store's server runs it at once and alone. The store also hears the other processes. Must not know: what scripts are
+ * for.
  * Invariant: a call never waits for a store that is away. It is refused at once, or answered within the store's
  * timeout, perhaps with nothing; a script that was not answered may have run. */
 #ifndef UTFEED_PROXY_STORE_STORE_CALL_H
@@ -9,7 +10,7 @@
 #include "proxy/net/loop.h"
 
 /* The store has a table of them (store_redis_call.c), which says what they are given and what they answer. HEAR
- * alone is no script: it is answered once all news were heard that others had told by then. */
+ * alone does not run a script: the answer comes once the store has heard all news that others had told by then. */
 enum store_script {
 	SCRIPT_LEASE, SCRIPT_RELEASE, SCRIPT_TELL, SCRIPT_MEMBERS, SCRIPT_PACE, SCRIPT_HEAR, STORE_SCRIPTS
 };

@@ -23,15 +23,18 @@ struct lmdb_file {
 	MDB_dbi entries, order, meta, marks;
 	size_t limit_bytes;                    /* the limit that all processes of the file keep to, as last seen */
 	size_t most_bytes;                     /* the bound of a file that is above the limit; 0: it is not */
+
 	int full;                              /* errno: why the file cannot grow; 0: it can */
 	size_t spare_pages;                    /* pages that the file has behind its end */
 	size_t last_txn;                       /* the latest transaction that began to write */
+
 	int64_t alone_since;                   /* in ms: since when no other process was seen; 0: not known */
 	/* of lock.mdb, kept open as long as env: closing any descriptor of that file loses the process's lock on it */
 	int lock_fd;
 	int mark_fd;                           /* of "in-use" (store_lmdb_mark.c) */
 	uint64_t process;                      /* this process, as marks name it */
 	int peers_fd;                          /* of "purges", by which processes tell what they know; -1: not yet */
+
 	bool alone;                            /* no other process had the file open when this one opened it */
 	/* evictions and errors since the store was last told of them; entries and bytes as they are now */
 	struct store_stats counted;
@@ -171,6 +174,7 @@ void lmdb_writer_stop(struct lmdb_writer *);           /* the task is woken once
 bool lmdb_writer_ended(struct lmdb_writer *);
 int64_t lmdb_writer_waits_ms(struct lmdb_writer *);    /* how long it has waited for another process; 0: not at all */
 size_t lmdb_writer_left(struct lmdb_writer *);         /* operations that may or may not be done yet */
+
 /* without wait, a writer whose thread has not ended yet frees itself when it ends */
 void lmdb_writer_free(struct lmdb_writer **, bool wait);
 

@@ -108,7 +108,7 @@ static struct store *redis_new(struct redis_access *access, const char *prefix, 
 	return NULL;
 }
 
-/* All shards have one thread, for it has little to do. NULL: out of memory, or no thread. */
+/* All shards share one thread, because it has little to do. NULL: out of memory, or no thread. */
 static struct store *redis_new_shards(struct redis_access *access, const char *prefix)
 {
 	struct store *of[STORE_SHARDS] = { NULL }, *store = NULL;

@@ -12,6 +12,7 @@ struct redis_settings {
 	const char *prefix;            /* of every key */
 	bool tls;                      /* never with a path: a server must prove that it has the name utfeed knows */
 	const char *ca_file;           /* authorities trusted for that; NULL: the system's list */
+
 	uint64_t timeout_ms;           /* a server that does not answer for so long counts as away */
 };
 /* NULL: the store cannot be made; the reason was logged. A server that is away is no such reason: lookups miss until it

@@ -57,9 +57,9 @@ static const char lease_script[] = "-- utfeed lease\n"
 	"redis.call('PEXPIRE', KEYS[1], ARGV[5])\n"
 	"return { 'mine', failed and 'hear' or nil }\n";
 
-/* Ends a lease, and tells who waits. ARGV: the token; what came of it ("private", "stored", or "" for nothing); how
- * long private holds, in ms. Who asked for so long that another has the lease by now may still have stored
- * something. */
+/* Ends a lease, and tells the processes that wait. ARGV: the token; the outcome ("private", "stored", or "" for
+ * nothing); how long private holds, in ms. If this process took so long that another has the lease by now, it may still
+ * have stored something. */
 static const char release_script[] = "-- utfeed release\n"
 	"local all, mine, since = redis.call('HGETALL', KEYS[1]), false, '-'\n"
 	"for i = 1, #all, 2 do\n"
@@ -90,9 +90,9 @@ static const char tell_script[] = "-- utfeed tell\n"
 	"return {}\n";
 
 /* Who belongs to the fleet: a hash of a row for each process, behind the time when it was written. ARGV: the row; for
- * how many ms a row counts; how many rows are told at most; the longest that a row may be; "" if no rows are asked for.
- * Answers: this process; the time; how many processes there are; and a line each: the process, how old its row is, and
- * the row. What is old, or not a row of a line, goes. A time to come is that of a server before a failover. */
+ * how many ms a row counts; the largest number of rows to answer with; the longest row; "" if the caller wants no rows.
+ * Answers: this process; the time; the number of processes; and a line for each: the process, the age of its row, and
+ * the row. Removes rows that are old or are not one line. A future time comes from a server before a failover. */
 static const char members_script[] = "-- utfeed members\n"
 	"redis.call('UNLINK', KEYS[1] .. '-')\n"
 	"local time = redis.call('TIME')\n"
@@ -163,7 +163,8 @@ static struct store_value call_value(const redisReply *r, char **to)
 	return (struct store_value){ .text = text };
 }
 
-/* NULL: it is none, or out of memory. The fields of an entry become one, and are no values. */
+/* NULL: it is none, or out of memory. The fields of an entry become one entry, and do not count as
+ * values. */
 static struct store_reply *call_reply(const redisReply *r, const struct store_op *op)
 {
 	size_t n = r->elements, bytes = 1;

@@ -1,12 +1,13 @@
 /* Owns the commands that are sent on the Redis store's connection, one request behind the other, and the names in them.
  * Must not know: what an operation is, what a reply means.
  *
- * A URL is a Redis hash: PREFIX FORMAT ":" URL -> { "=" rest of the key: packed entry, "@" rest of the key: when that
- * entry ends, by the server's clock ("": with the last of the others), "!": when the URL was last purged softly, and
- * the number of that purge, "!0": of the first }. So one command removes a URL with all its variants. An entry that was
- * stored between the first and the last soft purge counts as stale since the last, though another one may have come
- * before that. FORMAT is REDIS_FORMAT: a utfeed neither reads nor replaces entries of another format, but its purges
- * remove them, softly or not.
+ * A URL is a Redis hash, whose key is PREFIX FORMAT ":" URL. Field "=" with the rest of an entry's key behind it is the
+ * packed entry. Field "@" with the same behind it is when that entry ends, by the server's clock. If that is "", the
+ * entry ends with the last of the others. Field "!" is when the URL was last purged softly, and the number of that
+ * purge. Field "!0" is the same of the first such purge. So one command removes a URL with all its variants. An entry
+ * that was stored between the first and the last soft purge counts as stale since the last, though another one may have
+ * come before that. FORMAT is REDIS_FORMAT: a utfeed neither reads nor replaces entries of another format, but its
+ * purges remove them, softly or not.
  * Invariants: each entry ends by itself, whatever is stored beside it; the hash ends with its last entry; a URL has at
  * most REDIS_VARIANTS_MAX entries that end. */
 #include "proxy/store/store_redis_internal.h"

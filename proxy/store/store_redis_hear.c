@@ -1,6 +1,7 @@
-/* Owns what this process hears of the others through the Redis server: their news, which are learnt together with
- * their purges (store_redis_marks.c), and messages on a channel of its own, over a link of its own. Must not know: what
- * is said. Invariants: news are told at least once, messages at most once; where some may be missing, that is told. */
+/* Owns what this process hears from the others through the Redis server. It learns their news together with their
+ * purges (store_redis_marks.c). Their messages come on a channel of its own, over a link of its own. Must not know:
+ * what is said. Invariants: each piece of news is delivered at least once, and each message at most once. If messages
+ * may be missing, the listener learns that. */
 #include "proxy/store/store_redis_internal.h"
 
 #include <inttypes.h>

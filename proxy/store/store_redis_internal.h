@@ -20,6 +20,7 @@ struct redis_marks {
 	bool learning;                         /* the server was asked for later ones */
 	struct timer timer;                    /* to ask again */
 	struct store_op_list awaiting;         /* settlements whose purges not all processes know */
+
 	/* all purges after base, oldest first, if the server loses them; the lock guards them for redis_marks_each() */
 	pthread_mutex_t lock;
 	STAILQ_HEAD(, redis_remembered) remembered;
@@ -46,15 +47,18 @@ struct store_redis {
 	bool up;                               /* the greeting was answered, and what others purged is known */
 	bool refuses;                          /* it refused the last entry, which was logged */
 	bool mute;                             /* the same of the last script of store_redis_call.c */
+
 	bool ending, over;                     /* ending: queued operations are still done; over: no more are */
 	size_t debt;                           /* removals from before the connection was up; due before any lookup */
 	struct store_op *scan;                 /* a purge that looks through all keys; NULL: none */
+
 	/* operations that wait for the end of scan: other such purges, settlements, operations on what they cover */
 	struct store_op_list held;
 	size_t n_held, held_bytes;
 	bool slow;                             /* the scan takes long: lookups miss instead of waiting */
 	bool scan_over, scan_failed;           /* SCAN has named all keys; removing or marking one was refused */
 	size_t scanned, scan_pages;            /* keys being removed or marked; pages of SCAN so far */
+
 	size_t flying, flying_bytes;           /* operations sent and not answered yet */
 	size_t amends;                         /* the removals among them that are tried again by UNLINK */
 	uint64_t process;                      /* this process, as marks name it */
@@ -164,9 +168,9 @@ void redis_channel(struct store_redis *, struct text *);
 
 /* The connection. */
 void redis_connect(struct store_redis *);      /* once, on the store's thread */
-void redis_joined(struct store_redis *);       /* what others have purged is known: operations begin */
-void redis_settled(struct store_redis *);      /* the debt is paid: from now on the store answers */
-void redis_disconnect(struct store_redis *);   /* for good; queued operations are done first, if time allows */
+void redis_joined(struct store_redis *);       /* others' purges are known: operations begin */
+void redis_settled(struct store_redis *);      /* the debt is paid: the store answers */
+void redis_disconnect(struct store_redis *);   /* for good; first does queued operations, if time allows */
 void redis_check_end(struct store_redis *);    /* called after every operation */
 
 #endif

@@ -416,7 +416,7 @@ int redis_access_login(struct redis_access *access, const char *user, const char
 	return 0;
 }
 
-/* Returns the reason if there can be no access, and NULL otherwise. */
+/* Returns the reason if the server cannot be accessed, and NULL otherwise. */
 static const char *access_init(struct redis_access *access, const struct redis_settings *settings, struct tls_why *why)
 {
 	const struct tls_settings tls = { .side = TLS_CLIENT, .verify = true,

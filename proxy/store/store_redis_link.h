@@ -60,11 +60,14 @@ struct redis_link {
 	redisAsyncContext *connection;         /* NULL: none */
 	struct event *readable, *writable;     /* of the connection */
 	struct ssl_st *ssl;                    /* of the connection; NULL: no TLS */
+
 	struct redis_place place;              /* of the connection; told: of the next one */
 	bool told;                             /* by a Sentinel, or by a node of the cluster */
+
 	bool asks;                             /* the connection is to a Sentinel */
 	unsigned turn;                         /* which of the servers comes next */
 	unsigned hops;                         /* how often it was told since the server last worked */
+
 	bool complained;                       /* the server's absence was logged */
 	bool closed;                           /* for good */
 	bool hurries;                          /* tries again at short intervals */
@@ -79,10 +82,11 @@ struct redis_link {
 
 /* Connects, first to place if told is set. The other members are zero. */
 void redis_link_open(struct redis_link *, struct redis_access *, struct loop *, const struct redis_link_work *);
-void redis_link_connect(struct redis_link *);          /* at once, where it waits to try again */
+void redis_link_connect(struct redis_link *);          /* at once, even if it waits to try again */
 void redis_link_close(struct redis_link *);            /* for good; lost() is called if there is a connection */
 void redis_link_drop(struct redis_link *, const char *why);    /* there is a connection; another is made */
-/* done gets NULL for a reply where the command could not be sent or the connection was lost. */
+
+/* done gets NULL for a reply if the command could not be sent or the connection was lost. */
 enum { REDIS_ARGS_MAX = 24 };
 void redis_link_send(struct redis_link *, redisCallbackFn *done, void *arg, int argc, const struct slice *args);
 /* heard() gets each message of the channel, and first the reply that it is subscribed: an array of "message" or

@@ -7,7 +7,7 @@
  * Fields: w what (u: URL, p: prefix, a: all, b: the stream begins here), s soft, n when, p the process, u the URL.
  * Field a counts the purges that the process had asked for by then. PREFIX
  * "!seen" is a hash of the processes: the latest purge that each knows, and until when it counts as alive, in ms. Its
- * field "format" is no process: it has the latest format that entries may still be stored in, and until when.
+ * field "format" is not a process, but the latest format that entries may still be stored in, and until when.
  * "!news" is a stream of what processes tell each other (store_redis_call.c). */
 #include "proxy/store/store_redis_internal.h"
 

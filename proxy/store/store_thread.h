@@ -35,7 +35,7 @@ struct store_op {
 };
 TAILQ_HEAD(store_op_list, store_op);
 
-/* What an operation has more, if it is a call. */
+/* The further members of an operation that is a call. */
 struct store_op_call {
 	struct store_call *by;         /* guarded by the lock; NULL: cancelled, or nobody waits */
 	enum store_script script;

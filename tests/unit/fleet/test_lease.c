@@ -1,5 +1,5 @@
-/* Owns the cases of a lease as one process sees it: what it asks, what it is told, and what it leaves behind, over a store that
- * answers as the case says. Must not know: scripts (tests/unit/store/test_store_call.c). */
+/* Owns the cases of a lease as one process sees it: what it asks, which answer it gets, and what it leaves behind. The
+ * store answers as the case says. Must not know: scripts (tests/unit/store/test_store_call.c). */
 #include "proxy/fleet/fleet_internal.h"
 #include "proxy/fleet/lease.h"
 #include "tests/unit/entries.h"
@@ -168,7 +168,7 @@ static void not_asked(void)
 	fleet_free(&fleet);
 }
 
-/* Who leaves while the store has not answered may hold it all the same. */
+/* A process that leaves before the store has answered may hold the lease all the same. */
 static void left_early(void)
 {
 	struct fleet *fleet = fresh_fleet();
@@ -228,7 +228,7 @@ static void messages(void)
 	fleet_free(&fleet);
 }
 
-/* What the store names stored, and nobody can read, is not looked for again. */
+/* If the store has a response that nobody can read, the process does not look for it again. */
 static void damaged(void)
 {
 	struct fleet *fleet = fresh_fleet();

@@ -57,7 +57,7 @@ static struct called ask(struct store *s, const char *token, const struct entry 
 	return called;
 }
 
-/* Until a process is subscribed its call is answered with none. */
+/* A process gets no answer to its calls until it is subscribed. */
 static bool asked(struct store *s, const char *token, const char *word)
 {
 	struct called called = ask(s, token, NULL);
@@ -121,7 +121,7 @@ static void leases(void)
 	redis_server_stop();
 }
 
-/* What is stored and not known to who asks is the answer, and no lease. */
+/* A process that does not know the stored response gets that instead of a lease. */
 static void stored_answers(void)
 {
 	struct called called;
