@@ -1,9 +1,10 @@
 /* Owns the scripts that the Redis server runs for others than the store (store_call.h), what they are given and what
  * becomes of their replies. Must not know: what the fleet makes of them.
  *
- * Each has KEYS: PREFIX "!" name; the hash of the URL that the name begins with; the processes that are alive ("!seen");
- * the purges ("!marks"). ARGV 1 to 3: this process; its channel; the rest of the name behind the URL. Its own arguments begin with ARGV 4. Its reply is an
- * array of texts and numbers, in which one without an end is not looked for.
+ * Each has KEYS: PREFIX "!" name; the hash of the URL that the name begins with; the processes that are alive
+ * ("!seen"); the purges ("!marks"). ARGV 1 to 3: this process; its channel; the rest of the name behind the URL. Its
+ * own arguments begin with ARGV 4. Its reply is an array of texts and numbers, in which one without an end is not
+ * looked for.
  * Invariant: a script touches these keys and no others, so that one server has all of them. */
 #include "proxy/store/store_redis_internal.h"
 
