@@ -15,9 +15,14 @@ void fill_end_lease(struct fill *fill, bool over)
 		fleet_lease_end(&fill->lease, fill->came);
 }
 
-/* The wait does not count as the origin's time. */
+/* The wait does not count as the origin's time. A purge that came meanwhile does not cover the response that is asked
+ * for only now. But it may have covered a stored response that is to be confirmed: then it counts. */
 static void fill_go(struct fill *fill, const char *why)
 {
+	const struct fill_params *params = &fill->params;
+
+	if (!params->entry && !params->part && fleet_lease_waited(&fill->lease))
+		fill->ticket = cache_ticket(params->cache, params->key, params->key_len);
 	log_step(&fill->id, "lease: %s", why);
 	fill->asked = fill->request_time = fill_now(fill);
 	fill->asked_ms = loop_now_ms(fill->params.loop);

@@ -1,6 +1,7 @@
 /* The registry of a fleet's instances; see members.h. */
 #include "proxy/fleet/members.h"
 
+#include <limits.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -89,9 +90,10 @@ static int members_order(const void *a, const void *b)
 /* In a large fleet, an instance reads all rows less often than it writes its own. */
 static uint64_t members_read_every_ms(const struct members *members)
 {
-	enum { MEMBERS_READ_ROW_MS = 20 };
+	enum { MEMBERS_READ_ROW_MS = 20, MEMBERS_READ_MAX_MS = 60 * 1000 };
+	uint64_t ms = (uint64_t)fleet_instances(members->fleet) * MEMBERS_READ_ROW_MS;
 
-	return (uint64_t)fleet_instances(members->fleet) * MEMBERS_READ_ROW_MS;
+	return ms < MEMBERS_READ_MAX_MS ? ms : MEMBERS_READ_MAX_MS;
 }
 
 /* The reply: this process, the server's clock, how many instances live, and their rows. */
@@ -106,8 +108,8 @@ static void members_take(struct members *members, const struct store_reply *repl
 	qsort(rows, n, sizeof *rows, members_order);
 	if (n && (fit = realloc(rows, n * sizeof *rows)))
 		rows = fit;
-	int64_t live = values[2].number < MEMBERS_MAX ? values[2].number : MEMBERS_MAX;
-	atomic_store(&members->fleet->instances, live > 1 ? (unsigned)live : 1);
+	int64_t live = values[2].number;
+	atomic_store(&members->fleet->instances, live < 1 ? 1 : live > INT_MAX ? INT_MAX : (unsigned)live);
 	pthread_mutex_lock(&members->lock);
 	struct fleet_member *former = members->rows;
 	members->rows = rows;

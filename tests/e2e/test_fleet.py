@@ -187,6 +187,21 @@ def test_a_purge_while_another_fills(fleet, site, how, who):
     assert purged(four[0]) and {found(proxy) for proxy in four} <= {None, b"<rss>new</rss>"}
 
 
+def test_those_who_wait_through_a_purge_ask_once(fleet, site):
+    """What the first of them gets is stored, because it asked behind the purge, and the others have it."""
+    four = fleet(4, "--fill-lease", "60s")
+    site["/f"] = held = Held(feed(FRESH, body=b"<rss>old</rss>"))
+    clients = [four[0].client().ask("/f")]
+    held.asked()
+    clients += [proxy.client().ask("/f") for proxy in four.proxies[1:]]
+    for proxy in four.proxies[1:]:
+        assert proxy.counted("leases_awaited", 1) == 1
+    assert purged(four[0], "/f")
+    site["/f"] = feed(FRESH, body=b"<rss>new</rss>")
+    held.goes.set()
+    assert [client.response().body for client in clients] == [b"<rss>old</rss>"] + [b"<rss>new</rss>"] * 3 and site.count() == 2
+
+
 # ---- who dies ----
 
 def dies(fleet, site, held, others=(1, 2, 3)):

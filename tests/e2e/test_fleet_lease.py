@@ -28,8 +28,8 @@ def held_by_the_first(four, site, said):
     clients = [four[0].client().ask("/f")]
     held.asked()
     clients += [proxy.client().ask("/f") for proxy in four.proxies[1:]]
-    for proxy in four:
-        has_read(proxy)
+    for proxy in four.proxies[1:]:
+        assert proxy.counted("leases_awaited", 1)
     return held, clients
 
 

@@ -60,6 +60,7 @@ REFUSABLE = re.compile(r"/\.\./|.*%00")           # out of the root, NUL: nginx 
 
 class Recorder(Origin):
     """Answers every request, and remembers what it was by the number in its path; authority: what clients call it."""
+    authority = None
 
     def __init__(self):
         super().__init__()
