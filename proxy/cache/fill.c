@@ -237,7 +237,7 @@ static enum fetch_choice fill_on_head(void *arg, const struct fetch_answer *answ
 	fill->told->came = fill->response_time;
 	fill->told->stored = fill->plan == PLAN_STORE;
 	fill_set_expires(fill, fill->told->stored);
-	if (!fill->told->stored && m->status < 400)
+	if (fill->apart && m->status < 400)
 		fill->came = CAME_PRIVATE;
 	if (!fill->told->stored)
 		log_step(&fill->id, "store: no, %s",

@@ -87,7 +87,8 @@ bool fill_waits(void *arg, struct fetch *fetch)
 	struct fill *fill = arg;
 	const struct fill_params *params = &fill->params;
 
-	if (params->alone || params->credentials || fill->ranged)
+	if (params->alone || params->credentials || fill->ranged || params->request->authorization ||
+	    cc_has(&params->request->says, CC_NO_STORE))
 		return false;
 	fill->fetch = fetch;
 	fill->lease.loop = params->loop;

@@ -78,6 +78,17 @@ def test_what_came_is_told_as_collapsed(fleet, site):
     assert was_hit(four[1].get("/f"))
 
 
+@pytest.mark.parametrize("field", ["Cache-Control: no-store", "Authorization: Basic YTpi"])
+def test_what_one_client_keeps_for_itself_says_nothing_of_others(fleet, site, field):
+    """It takes no lease, and leaves no mark that each client has a response of its own."""
+    four = fleet(4, *LONG)
+    site["/f"] = feed(FRESH)
+    assert four[0].get("/f", field).status == 200 and counted(four, "leases") == 0
+    held, clients = held_by_the_first(four, site, feed(FRESH))
+    held.goes.set()
+    assert {client.response().body for client in clients} == {GOOD} and site.count() == 2 and counted(four, "leases_private") == 0
+
+
 def test_two_in_one_process_wait_once(fleet, site):
     four = fleet(2, *LONG)
     held, clients = held_by_the_first(four, site, feed(FRESH))
