@@ -395,7 +395,7 @@ def test_a_key_of_another_algorithm(tmp_path, key):
      "a.conf:4: sign-key: /none: No such file or directory; write the name of a PEM file"),
     ("sign-agent = http://a.example", "a.conf:1: sign-agent: 'http://a.example' is not an https URL without a path; write https://host"),
     ("sign-agent = https://a.example/b", "a.conf:1: sign-agent: 'https://a.example/b' is not an https URL without a path; write https://host"),
-    ("sign-agent = a.example", "a.conf:1: sign-agent: 'a.example' is not an origin"),
+    ("sign-agent = a.example", "a.conf:1: sign-agent: 'a.example' is not an https URL without a path; write https://host"),
     ("sign-key = KEY", "a.conf:1: sign-key: is an option of a route; write it below [gateway] or a [route PATTERN]"),
 ])
 def test_what_cannot_be_used_is_told_with_its_place(tmp_path, key, lines, said):
