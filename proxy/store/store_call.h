@@ -53,8 +53,9 @@ void store_reply_free(struct store_reply **);
 
 /* What other processes say. Both are called on the store's thread. */
 struct store_ears {
-	/* News of another process, that many ms old by the server's clock: each at least once, in their order; the
-	 * latest some thousand also when this process has just come, or comes back. */
+	/* News of another process, that many ms old by the server's clock: each once, in their order. A process that
+	 * has just come hears the latest some thousand. One that comes back hears what came since: news heard again
+	 * would bring back what it has ended itself. Where the server's clock went back, some are not heard. */
 	void (*news)(void *arg, struct slice topic, struct slice text, uint64_t age_ms);
 	/* A message to this process. at NULL: some may have been missed. */
 	void (*message)(void *arg, struct slice text);

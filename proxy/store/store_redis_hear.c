@@ -1,6 +1,6 @@
 /* Owns what this process hears from the others through the Redis server. It learns their news together with their
  * purges (store_redis_marks.c). Their messages come on a channel of its own, over a link of its own. Must not know:
- * what is said. Invariants: each piece of news is delivered at least once, and each message at most once. If messages
+ * what is said. Invariants: each piece of news is delivered once at most, and so is each message. If messages
  * may be missing, the listener learns that. */
 #include "proxy/store/store_redis_internal.h"
 
@@ -163,7 +163,6 @@ void redis_hear_lost(struct store_redis *redis)
 {
 	if (redis->hearing.link.access)
 		redis_link_close(&redis->hearing.link);
-	redis->hearing.last = 0;
 	redis_hear_asked(redis);
 	hear_land(redis, &redis->hearing.due, NULL);
 	store_thread_message(&redis->thread, (struct slice){ NULL, 0 });

@@ -187,6 +187,21 @@ def test_a_purge(fleet, site, word, path, reply):
     assert two[0].get("/f").body == SMALL_OUT
 
 
+def test_each_is_told_once(fleet, site):
+    """Whoever loses its connection and comes back hears what is new, and not again what it has ended itself since."""
+    two = fleet(2)
+    resumes = count(two, "resume")
+    site["*"] = BUSY_60
+    assert two[0].get("/f").status == 429
+    heard(two, "pause")
+    site["*"] = GOOD
+    assert purged(two[1], "/f")
+    heard(two, "resume", resumes + 1)
+    two.server.ask("CLIENT", "KILL", "TYPE", "normal")
+    heard(two, "pause")
+    assert [proxy.get("/f").status for proxy in two] == [200, 200]
+
+
 # ---- intervals ----
 
 def test_an_interval_of_a_host(fleet, site):
