@@ -177,8 +177,8 @@ def test_a_purge_while_another_fills(fleet, site, how, who):
     clients += [proxy.client().ask("/f") for proxy in four.proxies[1:]]
     for proxy in four:
         has_read(proxy)
+    site["/f"] = feed(FRESH, body=b"<rss>new</rss>")      # before: those who wait look again now and then, and the purge frees the lease
     assert purged(four[who], "/f", f"X-Purge: {how}")
-    site["/f"] = feed(FRESH, body=b"<rss>new</rss>")
     late = [proxy.client().ask("/f") for proxy in four]
     assert [client.response().body for client in late] == [b"<rss>new</rss>"] * 4
     held.goes.set()
@@ -196,8 +196,8 @@ def test_those_who_wait_through_a_purge_ask_once(fleet, site):
     clients += [proxy.client().ask("/f") for proxy in four.proxies[1:]]
     for proxy in four.proxies[1:]:
         assert proxy.counted("leases_awaited", 1) == 1
-    assert purged(four[0], "/f")
     site["/f"] = feed(FRESH, body=b"<rss>new</rss>")
+    assert purged(four[0], "/f")
     held.goes.set()
     assert [client.response().body for client in clients] == [b"<rss>old</rss>"] + [b"<rss>new</rss>"] * 3 and site.count() == 2
 
