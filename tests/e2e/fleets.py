@@ -77,6 +77,16 @@ class Fleet:
         held.goes.set()
         return [client.response() for client in clients]
 
+    def held_by_the_first(self, site, page):
+        """The first one asks for /f, and its lease makes the others wait for page, which the test holds. A client of each."""
+        site["/f"] = held = Held(page)
+        clients = [self[0].client().ask("/f")]
+        held.asked()
+        clients += [proxy.client().ask("/f") for proxy in self.proxies[1:]]
+        for proxy in self.proxies[1:]:
+            assert proxy.counted("leases_awaited", 1)
+        return held, clients
+
     def kill(self, n):
         """As the kernel does where there is no memory: nothing is said to anybody."""
         self[n].process.kill()

@@ -176,12 +176,7 @@ def test_off(fleet, site):
 def test_a_purge_while_another_fills(fleet, site, how, who):
     """0: at the one that fills; 1: at one that waits for it. What came behind the purge is asked for at once: the lease of what it purged is free."""
     four = fleet(4, "--fill-lease", "60s")
-    site["/f"] = held = Held(feed(FRESH, body=b"<rss>old</rss>"))
-    clients = [four[0].client().ask("/f")]
-    held.asked()
-    clients += [proxy.client().ask("/f") for proxy in four.proxies[1:]]
-    for proxy in four:
-        has_read(proxy)
+    held, clients = four.held_by_the_first(site, feed(FRESH, body=b"<rss>old</rss>"))
     site["/f"] = feed(FRESH, body=b"<rss>new</rss>")      # before: those who wait look again now and then, and the purge frees the lease
     assert purged(four[who], "/f", f"X-Purge: {how}")
     late = [proxy.client().ask("/f") for proxy in four]
@@ -195,12 +190,7 @@ def test_a_purge_while_another_fills(fleet, site, how, who):
 def test_those_who_wait_through_a_purge_ask_once(fleet, site):
     """What the first of them gets is stored, because it asked behind the purge, and the others have it."""
     four = fleet(4, "--fill-lease", "60s")
-    site["/f"] = held = Held(feed(FRESH, body=b"<rss>old</rss>"))
-    clients = [four[0].client().ask("/f")]
-    held.asked()
-    clients += [proxy.client().ask("/f") for proxy in four.proxies[1:]]
-    for proxy in four.proxies[1:]:
-        assert proxy.counted("leases_awaited", 1) == 1
+    held, clients = four.held_by_the_first(site, feed(FRESH, body=b"<rss>old</rss>"))
     site["/f"] = feed(FRESH, body=b"<rss>new</rss>")
     assert purged(four[0], "/f")
     held.goes.set()
@@ -264,12 +254,7 @@ def test_who_has_stored_it_is_killed(fleet, site):
 def test_who_waits_is_killed(fleet, site):
     """It costs the others nothing."""
     four = fleet(4, "--fill-lease", "60s")
-    site["/f"] = held = Held(feed(FRESH))
-    clients = [four[0].client().ask("/f")]
-    held.asked()
-    clients += [four[n].client().ask("/f") for n in (1, 2, 3)]
-    for proxy in four:
-        has_read(proxy)
+    held, clients = four.held_by_the_first(site, feed(FRESH))
     four.kill(1)
     held.goes.set()
     assert [clients[n].response().body for n in (0, 2, 3)] == [GOOD] * 3 and site.count() == 1
@@ -278,12 +263,7 @@ def test_who_waits_is_killed(fleet, site):
 def test_who_asks_is_told_to_end(fleet, site):
     """SIGTERM: what is on its way is answered, stored, and told to who waits."""
     four = fleet(4, "--fill-lease", "60s")
-    site["/f"] = held = Held(feed(FRESH))
-    clients = [four[0].client().ask("/f")]
-    held.asked()
-    clients += [four[n].client().ask("/f") for n in (1, 2, 3)]
-    for proxy in four:
-        has_read(proxy)
+    held, clients = four.held_by_the_first(site, feed(FRESH))
     four[0].sigterm()
     held.goes.set()
     assert [client.response().body for client in clients] == [GOOD] * 4 and site.count() == 1
@@ -292,12 +272,7 @@ def test_who_asks_is_told_to_end(fleet, site):
 def test_the_server_ends_while_they_wait(fleet, site):
     """Nobody waits for a lease that nobody can release."""
     four = fleet(4, "--fill-lease", "60s")
-    site["/f"] = held = Held(feed(FRESH))
-    clients = [four[0].client().ask("/f")]
-    held.asked()
-    clients += [four[n].client().ask("/f") for n in (1, 2, 3)]
-    for proxy in four:
-        has_read(proxy)
+    held, clients = four.held_by_the_first(site, feed(FRESH))
     began = time.monotonic()
     four.server.stop()
     for _ in range(3):

@@ -22,21 +22,10 @@ def counted(four, name):
     return sum(proxy.counters()[name] for proxy in four)
 
 
-def held_by_the_first(four, site, said):
-    """The first one asks; the others wait for it. A client of each."""
-    site["/f"] = held = Held(said)
-    clients = [four[0].client().ask("/f")]
-    held.asked()
-    clients += [proxy.client().ask("/f") for proxy in four.proxies[1:]]
-    for proxy in four.proxies[1:]:
-        assert proxy.counted("leases_awaited", 1)
-    return held, clients
-
-
 def test_counters(fleet, site):
     """leases, leases_awaited, leases_spared, leases_private, leases_missed."""
     four = fleet(4, *LONG)
-    held, clients = held_by_the_first(four, site, feed(FRESH))
+    held, clients = four.held_by_the_first(site, feed(FRESH))
     held.goes.set()
     assert {client.response().body for client in clients} == {GOOD} and site.count() == 1
     assert [counted(four, name) for name in ("leases", "leases_awaited", "leases_spared", "leases_missed")] == [1, 3, 3, 0]
@@ -64,7 +53,7 @@ def test_a_hit_asks_nobody(fleet, site):
 def test_what_is_stale_at_once_answers_who_waited(fleet, site, says):
     """As if they had joined the fetch in one process; who comes later asks."""
     four = fleet(4, *LONG)
-    held, clients = held_by_the_first(four, site, feed(f"Cache-Control: {says}", 'ETag: "a"'))
+    held, clients = four.held_by_the_first(site, feed(f"Cache-Control: {says}", 'ETag: "a"'))
     held.goes.set()
     assert {client.response().body for client in clients} == {GOOD} and site.count() == 1
     assert four[1].get("/f").body == GOOD and site.count() == 2
@@ -72,7 +61,7 @@ def test_what_is_stale_at_once_answers_who_waited(fleet, site, says):
 
 def test_what_came_is_told_as_collapsed(fleet, site):
     four = fleet(2, *LONG)
-    held, clients = held_by_the_first(four, site, feed(FRESH))
+    held, clients = four.held_by_the_first(site, feed(FRESH))
     held.goes.set()
     assert "collapsed" in [client.response() for client in clients][1].all("Cache-Status")[-1]
     assert was_hit(four[1].get("/f"))
@@ -84,14 +73,14 @@ def test_what_one_client_keeps_for_itself_says_nothing_of_others(fleet, site, fi
     four = fleet(4, *LONG)
     site["/f"] = feed(FRESH)
     assert four[0].get("/f", field).status == 200 and counted(four, "leases") == 0
-    held, clients = held_by_the_first(four, site, feed(FRESH))
+    held, clients = four.held_by_the_first(site, feed(FRESH))
     held.goes.set()
     assert {client.response().body for client in clients} == {GOOD} and site.count() == 2 and counted(four, "leases_private") == 0
 
 
 def test_two_in_one_process_wait_once(fleet, site):
     four = fleet(2, *LONG)
-    held, clients = held_by_the_first(four, site, feed(FRESH))
+    held, clients = four.held_by_the_first(site, feed(FRESH))
     clients += [four[1].client().ask("/f") for _ in range(3)]
     has_read(four[1])
     held.goes.set()
@@ -126,7 +115,7 @@ def test_the_kept_feed_answers_who_waits_long(fleet, clock, site):
     site["/f"] = feed("Cache-Control: max-age=60")
     four.in_turn()
     clock.at(61)
-    held, clients = held_by_the_first(four, site, feed(FRESH, body=b"<rss>new</rss>"))
+    held, clients = four.held_by_the_first(site, feed(FRESH, body=b"<rss>new</rss>"))
     clock.at(63)
     assert [client.response().body for client in clients] == [GOOD] * 2
     held.goes.set()
@@ -181,7 +170,7 @@ def test_who_hears_nothing_is_on_its_own(timed, origin, site, redis_server):
 def test_who_asks_is_stopped(fleet, site):
     """SIGSTOP: it counts as ended once it has been silent; one of the others takes over. What it stores when it goes on again does no harm."""
     four = fleet(4, *LONG)
-    held, clients = held_by_the_first(four, site, feed(FRESH, body=b"<rss>old</rss>"))
+    held, clients = four.held_by_the_first(site, feed(FRESH, body=b"<rss>old</rss>"))
     four[0].process.send_signal(signal.SIGSTOP)
     site["/f"] = feed(FRESH, body=b"<rss>next</rss>")
     try:
@@ -196,7 +185,7 @@ def test_who_asks_is_stopped(fleet, site):
 def test_a_fetch_longer_than_fill_lease(fleet, site):
     """The next one asks, too; what comes first answers all that wait for it."""
     four = fleet(3, "--fill-lease", f"{HOLDS}s")
-    held, clients = held_by_the_first(four, site, feed(FRESH, body=b"<rss>slow</rss>"))
+    held, clients = four.held_by_the_first(site, feed(FRESH, body=b"<rss>slow</rss>"))
     began = time.monotonic()
     site["/f"] = again = Held(feed(FRESH, body=b"<rss>next</rss>"))
     again.asked()
