@@ -199,8 +199,14 @@ class Bench:
             elif proxy in self.proxies:
                 self.turn_while(Background(proxy.stop))
         self.formers = [] if kill else self.formers
+        self.forget_pauses()
         self.start()
         self.trouble()
+
+    def forget_pauses(self):
+        """The fleet keeps the pauses of hosts that cells have again, and says how long they last by the server's clock, which is not put forward."""
+        for key in self.redis.ask("KEYS", "*!news") if self.redis and self.steady else ():
+            self.redis.ask("DEL", key)
 
     def reload(self):
         for proxy in self.proxies:
