@@ -447,9 +447,9 @@ bool cache_purged(struct cache *cache, uint32_t number, int64_t *count)
 	return store_memory_purged(cache->memory, number, count);
 }
 
-enum store_settling cache_settle(struct cache *cache, struct store_wait *wait)
+struct store *cache_behind(struct cache *cache, enum store_purge what, const char *url, size_t len)
 {
-	return cache->second ? cache->second->ops->settle(cache->second, wait) : SETTLING_DONE;
+	return cache->second && what == PURGE_URL ? store_of(cache->second, url, len) : cache->second;
 }
 
 static void cache_memory_stats(struct store *memory, struct stats_gauges *to)

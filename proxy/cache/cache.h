@@ -85,8 +85,9 @@ void cache_inherit(struct cache *);
 bool cache_sweep(struct cache *);
 bool cache_purged(struct cache *, uint32_t number, int64_t *count);
 
-/* As store_ops.settle(), of the second store. */
-enum store_settling cache_settle(struct cache *, struct store_wait *);
+/* The store behind memory, or the one of several, that has all which the purge covers; its settle() tells when the
+ * purge is done there. NULL: memory is all that there is. */
+struct store *cache_behind(struct cache *, enum store_purge, const char *url, size_t len);
 
 /* The permanent redirects that are remembered. A purge forgets those of the URLs that it covers. */
 struct moves *cache_moves(struct cache *);

@@ -45,8 +45,11 @@ int purge_run(const struct purge *purge, struct cache *cache, struct backoff *ba
 		destination_url(&url, to);
 	bool failed = url.failed;
 	if (!failed) {
-		begun->count = cache_purge(cache, purge->what, url.bytes ? url.bytes : "",
-		    purge->host ? url.len - (to->path_len - 1) : url.len, purge->soft, now, &begun->number);
+		const char *at = url.bytes ? url.bytes : "";
+		size_t len = purge->host ? url.len - (to->path_len - 1) : url.len;
+
+		begun->count = cache_purge(cache, purge->what, at, len, purge->soft, now, &begun->number);
+		begun->behind = cache_behind(cache, purge->what, at, len);
 		cache_forget_hit_for_miss(cache);
 		backoff_resume(backoff, purge_scope(purge), (struct slice){ url.bytes, url.len }, steady_ms);
 	}
@@ -108,6 +111,7 @@ static void on_too_late(struct timer *timer)
 int purge_wait_new(struct purge_wait **wp, struct sweeper *sweeper, struct purge_begun *begun, uint64_t limit_ms)
 {
 	struct purge_wait *wait = *wp = calloc(1, sizeof *wait);
+	struct store *behind = begun->behind;
 
 	if (!wait)
 		return -1;
@@ -121,7 +125,7 @@ int purge_wait_new(struct purge_wait **wp, struct sweeper *sweeper, struct purge
 	wait->wait.loop = sweeper->loop;
 	wait->wait.got = purge_on_settled;
 	wait->timer.fire = on_too_late;
-	wait->settles = cache_settle(sweeper->cache, &wait->wait) == SETTLING_WAIT;
+	wait->settles = behind && behind->ops->settle(behind, &wait->wait) == SETTLING_WAIT;
 	begun->count = wait->count;
 	if (wait->settles || wait->sweeps) {
 		loop_arm(sweeper->loop, &wait->timer, limit_ms);

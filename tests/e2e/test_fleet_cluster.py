@@ -9,6 +9,7 @@ from pages import FRESH, Site, page
 from sentinels import Cluster, until
 
 PATHS = [f"/{n}" for n in range(64)]
+GONE = "mws", 1536              # a hash tag and its slot
 
 
 @pytest.fixture
@@ -18,6 +19,10 @@ def cluster(redis_server):
 
 def keys(node):
     return [key.decode() for key in node.ask("KEYS", "*http*")]
+
+
+def owner_has(node, path):
+    return bool(node.ask("KEYS", f"*{{{GONE[0]}}}*{path}"))
 
 
 def test_urls_are_spread_and_purges_reach_all(cluster, start, origin):
@@ -87,6 +92,24 @@ def test_a_node_that_hangs(cluster, start, origin):
         assert all(found(second, path) == b"old" for path in PATHS if path[1:] not in stored)
     finally:
         servers.masters[0].process.send_signal(signal.SIGCONT)
+
+
+def test_a_purge_waits_for_the_servers_that_have_it(cluster, start, origin):
+    """One server has a URL, and all of them what begins with it: where another one is away, the purge of a URL is confirmed all the same."""
+    Site(origin)["*"] = page(FRESH, body=b"old")
+    servers = cluster()
+    first, second = (start(origin, "--cache-redis", servers.url, "--purge-wait", "500ms") for _ in range(2))
+    assert purged(first) and purged(second)
+    for path in PATHS:
+        assert first.get(path).body == b"old"
+    assert purged(first, "/none")
+    owner = servers.of(GONE[1])
+    lost = [path for path in PATHS if owner_has(owner, path)]
+    assert 0 < len(lost) < len(PATHS) and owner.ask("CLUSTER", "DELSLOTS", GONE[1]) == "OK"
+    kept = next(path for path in PATHS if path not in lost)
+    assert first.get(lost[0], method="PURGE").status == 202 and first.counted("second_away", 1) == 1
+    assert purged(first, kept) and found(second, kept) is None and purged(first, kept, "X-Purge: url, soft")
+    assert [first.get(kept, f"X-Purge: {what}", method="PURGE").status for what in ("prefix", "all")] == [202, 202]
 
 
 def test_a_purge_says_who_has_confirmed(cluster, start, origin):
