@@ -7,6 +7,9 @@ from ports import server_port
 from wire import TIMEOUT
 
 
+AT_ONCE = ("--repl-diskless-sync-delay", "0")           # a master waits for further replicas else, for 5 s
+
+
 class Redis:
     """more: its options; with a certificate it speaks TLS only."""
     def __init__(self, program, folder, *more, certificate=None):
@@ -15,7 +18,7 @@ class Redis:
         if certificate:
             port = ["--port", "0", "--tls-port", str(self.port), "--tls-cert-file", certificate.chain, "--tls-key-file", certificate.key,
                     "--tls-ca-cert-file", certificate.chain, "--tls-auth-clients", "no"]
-        self.command = [program, *port, "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", str(folder), *more]
+        self.command = [program, *port, "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", *AT_ONCE, "--dir", str(folder), *more]
         self.process = None
         self.start()
 
