@@ -101,7 +101,9 @@ int64_t entry_ends_s(const struct entry *);
 /* The entry as bytes, the same on every machine; the layout stands in entry_pack.c. *len bytes, which the caller
  * free()s. NULL: out of memory. */
 char *entry_pack(const struct entry *, size_t *len);
-enum { ENTRY_FORMAT = 6 };
+/* A change of the bytes, or of the keys and hashes that a Redis server keeps them in, makes another format. Up to 6,
+ * each format had purges of its own. Entries of 7 had format 6 in a Redis server's keys of 7. */
+enum { ENTRY_FORMAT = 8 };
 /* NULL: the bytes are damaged or of another format, or memory ran out. */
 struct entry *entry_unpack(const char *bytes, size_t len);
 /* What tells a stored response from an earlier or later one of its key: bytes that stand in its packed form, too, and

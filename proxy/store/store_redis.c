@@ -73,7 +73,7 @@ static bool redis_name_keys(struct store_redis *redis, const char *prefix)
 	struct text own = { 0 };
 	size_t len;
 
-	text_printf(&own, "%s%d:", prefix, REDIS_FORMAT);
+	text_printf(&own, "%s%d:", prefix, ENTRY_FORMAT);
 	text_add(&own, "", 1);
 	redis->own = text_take(&own, &len);
 	redis->prefix = strdup(prefix);

@@ -6,7 +6,7 @@
  * entry ends with the last of the others. Field "!" is when the URL was last purged softly, and the number of that
  * purge. Field "!0" is the same of the first such purge. So one command removes a URL with all its variants. An entry
  * that was stored between the first and the last soft purge counts as stale since the last, though another one may have
- * come before that. FORMAT is REDIS_FORMAT: a utfeed neither reads nor replaces entries of another format, but its
+ * come before that. FORMAT is ENTRY_FORMAT: a utfeed neither reads nor replaces entries of another format, but its
  * purges remove them, softly or not.
  * Invariants: each entry ends by itself, whatever is stored beside it; the hash ends with its last entry; a URL has at
  * most REDIS_VARIANTS_MAX entries that end. */

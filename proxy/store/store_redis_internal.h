@@ -10,9 +10,6 @@
 #include "proxy/store/store_redis_link.h"
 #include "proxy/store/store_thread.h"
 
-/* The format of the key of a URL, its hash and the entries in it: a change makes another one. Format 6 had its purges
- * alone; from 7 on all formats share them. */
-enum { REDIS_FORMAT = ENTRY_FORMAT + 1 };
 enum { REDIS_MARKS_KEPT = 4096, REDIS_MARK_URL = 255, REDIS_NEWS = 256 };
 /* Which purges are known here and to the others; of store_redis_marks.c alone. */
 struct redis_marks {

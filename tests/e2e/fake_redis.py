@@ -75,7 +75,7 @@ def array(*values):
 class FakeRedis:
     """hashes: what it holds; marks: the purges that it remembers. say(args): the reply in the place of the honest one, SILENCE, or None;
     changed under lock. What a script does stands there, and among the commands, as the command that it is about."""
-    PREFIX = b"utfeed:%d:" % (int(re.search(r"ENTRY_FORMAT = (\d+)", ENTRY_H.read_text())[1]) + 1)     # REDIS_FORMAT
+    PREFIX = b"utfeed:%d:" % int(re.search(r"ENTRY_FORMAT = (\d+)", ENTRY_H.read_text())[1])
 
     def __init__(self):
         self.hashes, self.marks, self.commands, self.lock, self.news = {}, [], [], threading.RLock(), threading.Condition()

@@ -76,8 +76,8 @@ def now_ms(server):
     return int(seconds) * 1000 + int(micros) // 1000
 
 
-def test_rows_appear(both, origin):
-    """Each shows both, and which one it is; what it has served is in the other's list."""
+def test_rows_appear(both, origin, server):
+    """Each shows both, and which one it is; what it has served is in the other's list, and its format is that of the keys in the server."""
     Site(origin)["*"] = page(FRESH)
     for _ in range(3):
         assert both[0].proxy.get("/f").status == 200
@@ -91,6 +91,7 @@ def test_rows_appear(both, origin):
     theirs = both[1].sees(lambda told: any(row["requests"] == 3 for row in told["instances"]))
     [row] = [row for row in theirs["instances"] if row["requests"] == 3]
     assert (row["pid"], row["hits"], row["misses"], row["fetches"]) == (both[0].proxy.process.pid, 2, 1, 1)
+    assert f"utfeed:{row['entry_format']}:{origin.url}/f" in [key.decode() for key in server.ask("KEYS", "*/f")]
     assert not row["self"] and row["version"] and row["seen_ms"] <= GONE_S * 1000 and row["purge_lag_ms"] <= GONE_S * 1000
 
 
