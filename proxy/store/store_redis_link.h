@@ -39,7 +39,8 @@ int redis_access_login(struct redis_access *, const char *user, const char *pass
 struct redis_place { char host[256]; uint16_t port; };
 /* A node of a cluster may send its client away (store_redis_place.c). MOVED names the place of another node; if it
  * names no host, that is the given one. ASK, TRYAGAIN and CLUSTERDOWN mean later, as do READONLY and MASTERDOWN of a
- * replica. */
+ * replica. ASK is not followed: as long as keys of the slot are on two nodes, both answer TRYAGAIN to a script that needs
+ * several keys, and without the purges of others nothing is looked up. */
 enum redis_turning { REDIS_STAYS, REDIS_MOVED, REDIS_LATER };
 enum redis_turning redis_turning(struct slice error, const char *host, struct redis_place *to);
 /* What Sentinel says of a master. False: it does not know it. */

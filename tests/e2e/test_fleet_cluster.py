@@ -112,6 +112,46 @@ def test_a_purge_waits_for_the_servers_that_have_it(cluster, start, origin):
     assert [first.get(kept, f"X-Purge: {what}", method="PURGE").status for what in ("prefix", "all")] == [202, 202]
 
 
+def moves(slot, source, to):
+    """As redis-cli does it: key by key. What is moved first is there when half of it is."""
+    assert to.ask("CLUSTER", "SETSLOT", slot, "IMPORTING", source.ask("CLUSTER", "MYID")) == "OK"
+    assert source.ask("CLUSTER", "SETSLOT", slot, "MIGRATING", to.ask("CLUSTER", "MYID")) == "OK"
+    first = sorted(source.ask("CLUSTER", "GETKEYSINSLOT", slot, 1000))
+    for key in first[:len(first) // 2]:
+        assert source.ask("MIGRATE", "127.0.0.1", to.port, key, 0, 5000) == "OK"
+    yield
+    while left := source.ask("CLUSTER", "GETKEYSINSLOT", slot, 1000):
+        for key in left:
+            assert source.ask("MIGRATE", "127.0.0.1", to.port, key, 0, 5000, "REPLACE") in ("OK", "NOKEY")
+    for node in (to, source):
+        assert node.ask("CLUSTER", "SETSLOT", slot, "NODE", to.ask("CLUSTER", "MYID")) == "OK"
+    yield
+
+
+def test_a_slot_moves(cluster, start, origin):
+    """While its keys are on two servers, its URLs are served without it, and purges of them are owed. Then all is as before."""
+    Site(origin)["*"] = page(FRESH, body=b"old")
+    servers = cluster()
+    first, second = (start(origin, "--cache-redis", servers.url, "--purge-wait", "500ms") for _ in range(2))
+    assert purged(first) and purged(second)
+    for path in PATHS:
+        assert first.get(path).body == b"old"
+    assert purged(first)
+    source = servers.of(GONE[1])
+    to = next(node for node in servers.masters if node is not source)
+    moving = [path for path in PATHS if owner_has(source, path)]
+    move = moves(GONE[1], source, to)
+    next(move)
+    assert first.get(moving[0], method="PURGE").status == 202
+    assert second.get(moving[0]).body == b"old" and all(first.get(path).body == b"old" for path in moving[1:])
+    next(move)
+    assert purged(first, moving[1]) and purged(second, moving[2])
+    third = start(origin, "--cache-redis", servers.url)
+    assert purged(third)
+    assert [path for path in PATHS if found(third, path) is None] == moving[:3]
+    assert [found(proxy, path) for proxy in (first, second) for path in moving[1:3]] == [None] * 4
+
+
 def test_a_purge_says_who_has_confirmed(cluster, start, origin):
     Site(origin)["*"] = page(FRESH, body=b"old")
     servers = cluster()
