@@ -21,8 +21,8 @@ struct purge {
 /* words: the value of X-Purge; at NULL: none. False: not understood. */
 bool purge_read(struct purge *, struct slice words);
 /* Purges: from now on nobody finds the responses that it covers. The pauses of their origins end. count: how many
- * responses memory held; -1: not known yet. behind: as cache_behind(). The destination may be NULL where everything is purged. now: seconds
- * since the epoch; steady_ms: of the monotonic clock. -1: out of memory. */
+ * responses memory held; -1: not known yet. behind: as cache_behind(). The destination may be NULL where everything
+ * is purged. now: seconds since the epoch; steady_ms: of the monotonic clock. -1: out of memory. */
 struct purge_begun { int64_t count; uint32_t number; struct store *behind; };
 int purge_run(const struct purge *, struct cache *, struct backoff *, const struct destination *, int64_t now,
     uint64_t steady_ms, struct purge_begun *) __attribute__((warn_unused_result));

@@ -30,6 +30,7 @@ static int stores_open_second(const struct conf *conf, struct store **second, st
 		.user = stores_or_null(conf->cache_redis_user),
 		.password = stores_or_null(conf->cache_redis_password),
 		.tls = conf->cache_redis_tls, .ca_file = stores_or_null(conf->cache_redis_ca_file),
+		.names = { conf->resolver, conf->resolv_conf, conf->hosts_file },
 		.prefix = "utfeed:", .timeout_ms = conf->cache_redis_timeout_ms };
 
 	*second = *redis_store = NULL;

@@ -3,6 +3,7 @@
 #define UTFEED_PROXY_STORE_STORE_REDIS_H
 
 #include "conf/conf.h"
+#include "proxy/dns/resolve.h"
 #include "proxy/store/store.h"
 
 /* The strings belong to the caller and must outlive the store, but for user and password, which are copied. */
@@ -12,6 +13,7 @@ struct redis_settings {
 	const char *prefix;            /* of every key */
 	bool tls;                      /* never with a path: a server must prove that it has the name utfeed knows */
 	const char *ca_file;           /* authorities trusted for that; NULL: the system's list */
+	struct resolver_options names; /* by which the servers' names are looked up */
 
 	uint64_t timeout_ms;           /* a server that does not answer for so long counts as away */
 };

@@ -1,10 +1,9 @@
 /* See store_redis_link.h. */
 #include "proxy/store/store_redis_link.h"
 
-#include <assert.h>
 #include <event2/event.h>
+#include <netdb.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "proxy/base/container_of.h"
@@ -164,11 +163,17 @@ void redis_link_drop(struct redis_link *link, const char *why)
 
 void redis_link_close(struct redis_link *link)
 {
+	if (link->closed)
+		return;
 	link->closed = true;
 	loop_disarm(link->loop, &link->retry);
+	loop_disarm(link->loop, &link->watch);
+	resolve_cancel(&link->lookup);
 	link_complains_no_more(link);
 	if (link->connection)
 		redis_link_drop(link, "");
+	if (!--link->access->links)
+		resolver_free(&link->access->resolver);
 }
 
 static void on_disconnect(const redisAsyncContext *ac, int status)
@@ -261,8 +266,6 @@ static bool link_greet(struct redis_link *link, redisAsyncContext *ac)
 }
 
 #ifdef HAVE_HIREDIS_SSL
-enum { HAS_TLS = true };
-
 /* Begins TLS where it is asked for. Returns NULL, or why that failed. */
 static const char *link_secure(struct redis_link *link, redisAsyncContext *ac)
 {
@@ -278,8 +281,6 @@ static const char *link_secure(struct redis_link *link, redisAsyncContext *ac)
 	return why ? why : ac->c.errstr;
 }
 #else
-enum { HAS_TLS = false };
-
 static const char *link_secure(struct redis_link *link, redisAsyncContext *ac)
 {
 	(void)link, (void)ac;
@@ -293,25 +294,21 @@ static void link_choose(struct redis_link *link)
 
 	link->asks = where->kind == CONF_REDIS_SENTINEL && !link->told;
 	if (!link->told && where->n) {
-		const struct conf_redis_server *server = &where->servers[link->turn++ % where->n];
+		const struct conf_redis_server *server = &where->servers[link->turn % where->n];
 
+		link->round = link->turn++ / where->n;
 		snprintf(link->place.host, sizeof link->place.host, "%s", server->host);
 		link->place.port = server->port;
 	}
 	link->told = false;
 }
 
-/* The look-up of the host's name blocks this thread, which has nothing else to do while the server is away. */
-void redis_link_connect(struct redis_link *link)
+/* address: in digits, for hiredis would look up a name itself, and block this thread. */
+static void link_dial(struct redis_link *link, const char *path, const char *address)
 {
-	const char *path = link_where(link)->path;
-
-	link_choose(link);
-	redisAsyncContext *ac =
-	    path ? redisAsyncConnectUnix(path) : redisAsyncConnect(link->place.host, link->place.port);
+	redisAsyncContext *ac = path ? redisAsyncConnectUnix(path) : redisAsyncConnect(address, link->place.port);
 	const char *why = NULL;
 
-	loop_disarm(link->loop, &link->retry);
 	if (!ac || ac->err) {
 		link_lost(link, ac ? ac->errstr : "out of memory");
 		if (ac)
@@ -329,6 +326,67 @@ void redis_link_connect(struct redis_link *link)
 	redis_link_watch(link, true);
 }
 
+static void link_on_lookup_failed(struct redis_link *link, const char *reason)
+{
+	char why[320];
+
+	snprintf(why, sizeof why, "%s: %s", link->place.host, reason);
+	link_lost(link, why);
+}
+
+/* As hiredis does, an address of IPv6 is taken only if there is none of IPv4. Each round takes the next address. */
+static void on_looked_up(void *arg, const struct resolve_result *result)
+{
+	struct redis_link *link = arg;
+	const struct resolve_address *at = &result->addresses[result->n ? link->round % result->n : 0];
+	bool best = result->n && result->family == DNS_IPV4;
+
+	if ((best || (result->n && !*link->address)) &&
+	    getnameinfo((const struct sockaddr *)&at->address, at->len, link->address, sizeof link->address, NULL, 0,
+	        NI_NUMERICHOST))
+		link->address[0] = '\0';
+	if (result->last)
+		link->lookup = NULL;
+	else if (best)
+		resolve_cancel(&link->lookup);
+	if (link->lookup)
+		return;
+	if (*link->address)
+		link_dial(link, NULL, link->address);
+	else
+		link_on_lookup_failed(link, result->reason);
+}
+
+static void link_look_up(struct redis_link *link)
+{
+	struct redis_access *access = link->access;
+
+	link->address[0] = '\0';
+	if (!access->resolver)
+		access->resolver = resolver_new(link->loop, &access->settings.names);
+	if (access->resolver)
+		link->lookup = resolve_start(access->resolver, link->place.host, link->place.port, on_looked_up, link);
+	if (link->lookup)
+		redis_link_watch(link, true);
+	else
+		link_on_lookup_failed(link, "out of memory");
+}
+
+void redis_link_connect(struct redis_link *link)
+{
+	const char *path = link_where(link)->path;
+
+	if (link->lookup)
+		return;
+	loop_disarm(link->loop, &link->retry);
+	link->odd = NULL;
+	link_choose(link);
+	if (path)
+		link_dial(link, path, NULL);
+	else
+		link_look_up(link);
+}
+
 static void on_retry(struct timer *timer)
 {
 	redis_link_connect(container_of(timer, struct redis_link, retry));
@@ -336,7 +394,14 @@ static void on_retry(struct timer *timer)
 
 static void on_watch(struct timer *timer)
 {
-	redis_link_drop(container_of(timer, struct redis_link, watch), "no answer in time");
+	struct redis_link *link = container_of(timer, struct redis_link, watch);
+
+	if (link->connection) {
+		redis_link_drop(link, "no answer in time");
+	} else {
+		resolve_cancel(&link->lookup);
+		link_on_lookup_failed(link, "the name is not answered in time");
+	}
 }
 
 void redis_link_open(struct redis_link *link, struct redis_access *access, struct loop *loop,
@@ -348,6 +413,7 @@ void redis_link_open(struct redis_link *link, struct redis_access *access, struc
 	link->retry_ms = RETRY_FIRST_MS;
 	link->retry.fire = on_retry;
 	link->watch.fire = on_watch;
+	access->links++;
 	redis_link_connect(link);
 }
 
@@ -389,81 +455,4 @@ void redis_link_subscribe(struct redis_link *link, redisCallbackFn *heard, void 
 
 	link->subscribed = true;
 	redis_link_send(link, heard, arg, 2, args);
-}
-
-static char *copy_or_null(const char *text)
-{
-	return text ? strdup(text) : NULL;
-}
-
-int redis_access_login(struct redis_access *access, const char *user, const char *password)
-{
-	char *new_user = copy_or_null(user), *new_password = copy_or_null(password);
-
-	if ((user && !new_user) || (password && !new_password)) {
-		free(new_user);
-		free(new_password);
-		return -1;
-	}
-	pthread_mutex_lock(&access->lock);
-	char *old_user = access->user;
-	char *old_password = access->password;
-	access->user = new_user;
-	access->password = new_password;
-	pthread_mutex_unlock(&access->lock);
-	free(old_user);
-	free(old_password);
-	return 0;
-}
-
-/* Returns the reason if the server cannot be accessed, and NULL otherwise. */
-static const char *access_init(struct redis_access *access, const struct redis_settings *settings, struct tls_why *why)
-{
-	const struct tls_settings tls = { .side = TLS_CLIENT, .verify = true,
-		.ca_file = settings->ca_file ? settings->ca_file : "", .cert = "", .key = "" };
-
-	if (settings->tls && !HAS_TLS)
-		return "this build has no TLS for Redis (hiredis_ssl, hiredis 1.0); write cache-redis-tls = off";
-	if (!access || redis_access_login(access, settings->user, settings->password))
-		return "out of memory";
-	if (!settings->tls)
-		return NULL;
-	assert(settings->where->n);
-	return (access->tls = tls_context_new(&tls, why)) ? NULL : why->text;
-}
-
-struct redis_access *redis_access_new(const struct redis_settings *settings, struct store_redis_why *why)
-{
-	struct redis_access *access = malloc(sizeof *access);
-	struct tls_why tls = { .file = TLS_FILE_NONE };
-
-	if (access)
-		*access = (struct redis_access){ .settings = *settings, .lock = PTHREAD_MUTEX_INITIALIZER, .refs = 1 };
-	const char *text = access_init(access, settings, &tls);
-	snprintf(why->text, sizeof why->text, "%s", text ? text : "");
-	why->ca_file = tls.file == TLS_FILE_CA;
-	if (text && access)
-		redis_access_unref(&access);
-	if (access)
-		access->settings.prefix = access->settings.user = access->settings.password = NULL;
-	return access;
-}
-
-struct redis_access *redis_access_ref(struct redis_access *access)
-{
-	access->refs++;
-	return access;
-}
-
-void redis_access_unref(struct redis_access **ap)
-{
-	struct redis_access *access = *ap;
-
-	*ap = NULL;
-	if (!access || --access->refs)
-		return;
-	tls_context_unref(&access->tls);
-	free(access->user);
-	free(access->password);
-	free(access);
 }

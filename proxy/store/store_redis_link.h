@@ -1,5 +1,6 @@
-/* Owns one connection to a Redis server: finding it (by Sentinel, or by a cluster's nodes), hiredis on a loop, TLS,
- * login, greeting, connecting again, and the limit for an answer. All links of a store share a struct redis_access.
+/* Owns one connection to a Redis server: hiredis on a loop, TLS, login, greeting, connecting again, and the limit for
+ * an answer. It also finds the server: by Sentinel or by a cluster's nodes, and by its name. All links of a store share
+ * a struct redis_access.
  * Must not know: what is asked there.
  * Invariants: commands are sent only between connecting and the loss of the connection. Everything but the login
  * belongs to the thread of the loop. Only store_redis*.c include this file. */
@@ -11,9 +12,11 @@
 #ifdef HAVE_HIREDIS_SSL
 #include <hiredis/hiredis_ssl.h>
 #endif
+#include <netinet/in.h>
 #include <pthread.h>
 
 #include "proxy/base/slice.h"
+#include "proxy/dns/resolve.h"
 #include "proxy/net/loop.h"
 #include "proxy/net/tls_context.h"
 #include "proxy/store/store_redis.h"
@@ -24,7 +27,9 @@ struct redis_access {
 	struct tls_context *tls;               /* NULL: no TLS */
 	pthread_mutex_t lock;                  /* guards the next two */
 	char *user, *password;                 /* NULL: none */
-	size_t complaining;                    /* links whose server is away; of their thread */
+	/* of the links' thread: links that are not closed; those whose server is away; what looks up names for them */
+	size_t links, complaining;
+	struct resolver *resolver;             /* NULL: none was needed yet */
 	size_t refs;
 };
 /* One reference. NULL: a connection cannot be made; why tells the reason. */
@@ -39,8 +44,8 @@ int redis_access_login(struct redis_access *, const char *user, const char *pass
 struct redis_place { char host[256]; uint16_t port; };
 /* A node of a cluster may send its client away (store_redis_place.c). MOVED names the place of another node; if it
  * names no host, that is the given one. ASK, TRYAGAIN and CLUSTERDOWN mean later, as do READONLY and MASTERDOWN of a
- * replica. ASK is not followed: as long as keys of the slot are on two nodes, both answer TRYAGAIN to a script that needs
- * several keys, and without the purges of others nothing is looked up. */
+ * replica. ASK is not followed: while keys of the slot are on two nodes, both answer TRYAGAIN to a script that needs
+ * several keys. Without the purges of others nothing is looked up. */
 enum redis_turning { REDIS_STAYS, REDIS_MOVED, REDIS_LATER };
 enum redis_turning redis_turning(struct slice error, const char *host, struct redis_place *to);
 /* What Sentinel says of a master. False: it does not know it. */
@@ -58,6 +63,8 @@ struct redis_link {
 	struct redis_access *access;
 	struct loop *loop;
 	const struct redis_link_work *work;
+	struct resolve *lookup;                /* of the server's name; NULL: none */
+	char address[INET6_ADDRSTRLEN];        /* that was found; "": none */
 	redisAsyncContext *connection;         /* NULL: none */
 	struct event *readable, *writable;     /* of the connection */
 	struct ssl_st *ssl;                    /* of the connection; NULL: no TLS */
@@ -66,7 +73,7 @@ struct redis_link {
 	bool told;                             /* by a Sentinel, or by a node of the cluster */
 
 	bool asks;                             /* the connection is to a Sentinel */
-	unsigned turn;                         /* which of the servers comes next */
+	unsigned turn, round;                  /* which of the servers comes next; how often all of them came */
 	unsigned hops;                         /* how often it was told since the server last worked */
 
 	bool complained;                       /* the server's absence was logged */

@@ -13,6 +13,11 @@ def purged(proxy, target="/none", *fields):
     return True
 
 
+def everywhere(proxy):
+    """It is connected to all servers, and they have done what it has asked for: a purge of more than a URL waits for each of them."""
+    return purged(proxy, "/none", "X-Purge: prefix")
+
+
 def found(proxy, target="/f"):
     """The body that is stored; None: there is none."""
     got = proxy.get(target, "Cache-Control: only-if-cached")

@@ -6,6 +6,7 @@ import threading
 import pytest
 
 from feeds import SMALL, SMALL_OUT
+from fleets import purged
 from nameserver import A, AAAA, SERVFAIL, Nameserver
 from peers import Origin
 from test_faults import error_of
@@ -280,6 +281,27 @@ def test_loser_is_closed(via, names, origin, black_hole):
         except OSError:
             pass
         sock.close()
+
+
+@pytest.mark.parametrize("addresses", [["127.0.0.1"], ["127.0.0.2", "127.0.0.1"], ["::1", "127.0.0.1"]], ids=["one", "one-is-dead", "IPv4-of-two"])
+def test_the_server_of_cache_redis(via, names, origin, redis_server, addresses):
+    server = redis_server("redis-server")
+    names.zone["redis.test"] = addresses
+    proxy = via(f"127.0.0.1:{origin.port}", "--cache", "on", "--cache-redis", f"redis.test:{server.port}")
+    assert purged(proxy)
+    server.stop()
+    proxy.says("trying again")
+    server.start()
+    assert purged(proxy) and names.count("redis.test", A) == 1
+
+
+def test_the_server_of_cache_redis_is_unknown(via, names, origin, redis_server):
+    server = redis_server("redis-server")
+    proxy = via(f"127.0.0.1:{origin.port}", "--cache", "on", "--cache-redis", f"redis.test:{server.port}")
+    proxy.says("redis store: redis.test: Domain name not found; trying again")
+    assert proxy.get("/none", method="PURGE").status == 202
+    names.zone["redis.test"] = ["127.0.0.1"]
+    assert purged(proxy)
 
 
 # Internationalised names

@@ -4,7 +4,8 @@ import time
 
 import pytest
 
-from fleets import found, purged
+from fleets import everywhere, found, purged
+from nameserver import A, AAAA, Nameserver
 from pages import FRESH, Site, page
 from sentinels import Cluster, until
 
@@ -29,10 +30,10 @@ def test_urls_are_spread_and_purges_reach_all(cluster, start, origin):
     Site(origin)["*"] = page(FRESH, body=b"old")
     servers = cluster()
     first, second = (start(origin, "--cache-redis", servers.url) for _ in range(2))
-    assert purged(first) and purged(second)
+    assert everywhere(first) and everywhere(second)
     for path in PATHS:
         assert first.get(path).body == b"old"
-    assert purged(first, "/1")
+    assert purged(first, "/1") and everywhere(first)
     counts = [len(keys(node)) for node in servers.masters]
     assert sum(counts) == len(PATHS) - 1 and min(counts) > 8, counts
     assert found(second, "/1") is None and found(second, "/2") == b"old"
@@ -45,12 +46,13 @@ def test_a_master_dies(cluster, start, origin):
     Site(origin)["*"] = page(FRESH, body=b"old")
     servers = cluster()
     first, second = (start(origin, "--cache-redis", servers.url) for _ in range(2))
-    assert purged(first) and purged(second)
+    assert everywhere(first) and everywhere(second)
     for path in PATHS:
         assert first.get(path).body == b"old"
     gone = PATHS[::2]
     for path in gone:
         assert purged(first, path)
+    assert everywhere(first)
     before = [sorted(keys(node)) for node in servers.masters]
     until(lambda: [sorted(keys(node)) for node in servers.replicas] == before, "no replication")
     servers.masters[0].stop()
@@ -58,9 +60,9 @@ def test_a_master_dies(cluster, start, origin):
     assert while_dead in (200, 202)
     until(lambda: servers.of(0) is servers.replicas[0], "no failover")
     servers.ready()
-    assert purged(first) and purged(second)
+    assert everywhere(first) and everywhere(second)
     third = start(origin, "--cache-redis", servers.url)
-    assert purged(third)
+    assert everywhere(third)
     for path in PATHS[2:]:
         assert found(third, path) == (None if path in gone else b"old"), path
     assert all(found(proxy, path) is None for proxy in (first, second, third) for path in [*gone, PATHS[1]])
@@ -77,21 +79,45 @@ def test_a_node_that_hangs(cluster, start, origin):
     Site(origin)["*"] = page(FRESH, body=b"old")
     servers = cluster()
     first = start(origin, "--cache-redis", servers.url, "--cache-redis-timeout", "2s")
-    assert purged(first)
+    assert everywhere(first)
     for path in PATHS:
         assert first.get(path).status == 200
-    assert purged(first)
-    stored = {key.rpartition("/")[2] for key in keys(servers.masters[0])}
+    assert everywhere(first)
+    hers = {key.rpartition("/")[2] for key in keys(servers.masters[0])}
     second = start(origin, "--cache-redis", servers.url, "--cache-redis-timeout", "2s")
-    assert purged(second)
+    assert everywhere(second)
     servers.masters[0].process.send_signal(signal.SIGSTOP)
     try:
         assert max(seconds(first, path) for path in PATHS) < 1
-        took = [seconds(second, path) for path in PATHS if path[1:] in stored]
+        took = [seconds(second, path) for path in PATHS if path[1:] in hers]
         assert max(took) < 4 and sorted(took)[len(took) // 2] < 1, took
-        assert all(found(second, path) == b"old" for path in PATHS if path[1:] not in stored)
+        assert all(found(second, path) == b"old" for path in PATHS if path[1:] not in hers)
     finally:
         servers.masters[0].process.send_signal(signal.SIGCONT)
+
+
+def test_a_name_that_nobody_answers(cluster, start, origin):
+    """One server is looked for by a name. The others answer meanwhile, as one thread asks them all."""
+    Site(origin)["*"] = page(FRESH, body=b"old")
+    names, servers = Nameserver(), cluster()
+    names.silent |= {("redis.test", A), ("redis.test", AAAA)}
+    options = ("--cache-redis", f"{servers.url},redis.test:1", "--cache-redis-timeout", "5s", "--resolver", names.address, "--purge-wait", "1s")
+    first, second = (start(origin, *options) for _ in range(2))
+    try:
+        assert everywhere(first) and everywhere(second)
+        for path in PATHS:
+            assert first.get(path).body == b"old"
+        assert everywhere(first)
+        owner = servers.of(GONE[1])
+        kept = [path for path in PATHS if not owner_has(owner, path)]
+        assert owner.ask("CLUSTER", "DELSLOTS", GONE[1]) == "OK"
+        assert second.counted("second_away", 1) == 1
+        names.wait("redis.test", A)
+        began = time.monotonic()
+        assert all(found(second, path) == b"old" for path in kept)
+        assert time.monotonic() - began < 5
+    finally:
+        names.close()
 
 
 def test_a_purge_waits_for_the_servers_that_have_it(cluster, start, origin):
@@ -99,10 +125,10 @@ def test_a_purge_waits_for_the_servers_that_have_it(cluster, start, origin):
     Site(origin)["*"] = page(FRESH, body=b"old")
     servers = cluster()
     first, second = (start(origin, "--cache-redis", servers.url, "--purge-wait", "500ms") for _ in range(2))
-    assert purged(first) and purged(second)
+    assert everywhere(first) and everywhere(second)
     for path in PATHS:
         assert first.get(path).body == b"old"
-    assert purged(first, "/none")
+    assert everywhere(first)
     owner = servers.of(GONE[1])
     lost = [path for path in PATHS if owner_has(owner, path)]
     assert 0 < len(lost) < len(PATHS) and owner.ask("CLUSTER", "DELSLOTS", GONE[1]) == "OK"
@@ -133,10 +159,10 @@ def test_a_slot_moves(cluster, start, origin):
     Site(origin)["*"] = page(FRESH, body=b"old")
     servers = cluster()
     first, second = (start(origin, "--cache-redis", servers.url, "--purge-wait", "500ms") for _ in range(2))
-    assert purged(first) and purged(second)
+    assert everywhere(first) and everywhere(second)
     for path in PATHS:
         assert first.get(path).body == b"old"
-    assert purged(first)
+    assert everywhere(first)
     source = servers.of(GONE[1])
     to = next(node for node in servers.masters if node is not source)
     moving = [path for path in PATHS if owner_has(source, path)]
@@ -147,7 +173,7 @@ def test_a_slot_moves(cluster, start, origin):
     next(move)
     assert purged(first, moving[1]) and purged(second, moving[2])
     third = start(origin, "--cache-redis", servers.url)
-    assert purged(third)
+    assert everywhere(third)
     assert [path for path in PATHS if found(third, path) is None] == moving[:3]
     assert [found(proxy, path) for proxy in (first, second) for path in moving[1:3]] == [None] * 4
 
@@ -156,7 +182,7 @@ def test_a_purge_says_who_has_confirmed(cluster, start, origin):
     Site(origin)["*"] = page(FRESH, body=b"old")
     servers = cluster()
     first, second = (start(origin, "--cache-redis", servers.url, "--purge-wait", "500ms") for _ in range(2))
-    assert purged(first) and purged(second)
+    assert everywhere(first) and everywhere(second)
     second.process.send_signal(signal.SIGSTOP)
     try:
         got = first.get("/1", method="PURGE")

@@ -3,7 +3,7 @@ import pathlib
 
 import pytest
 
-from fleets import found, purged
+from fleets import everywhere, found, purged
 from pages import FRESH, Site, page
 from sentinels import Cluster, Sentinels, until
 from test_stores import commands_of_the_manual
@@ -28,9 +28,9 @@ def denied(node):
 
 def used(first, second):
     """Stores, finds, leases, and purges in each way."""
-    assert purged(first) and purged(second)
+    assert everywhere(first) and everywhere(second)
     assert all(first.get(path).status == 200 for path in PATHS)
-    assert purged(first) and all(found(second, path) is not None for path in PATHS)
+    assert everywhere(first) and all(found(second, path) is not None for path in PATHS)
     for what in ("url", "prefix", "host", "url, soft", "all, soft", "all"):
         assert purged(first, "/1", f"X-Purge: {what}")
     assert all(found(proxy, path) is None for proxy in (first, second) for path in PATHS)

@@ -377,7 +377,7 @@ def test_a_home_is_not_opened_for_a_file_in_it(start, origin, intruder, tree):
 
 @kernel
 def test_redis_by_its_name(start, origin, redis_server):
-    """Its name is looked up whenever it is connected to, by the C library, with all that is configured for it."""
+    """Its name is looked up whenever it is connected to."""
     if "localhost" not in open("/etc/hosts", encoding="utf-8").read():
         pytest.skip("no localhost here")
     server = redis_server("redis-server")

@@ -101,7 +101,7 @@ struct store *redis_server_open(const char *password, const char *prefix)
 	static char host[] = "127.0.0.1";
 	static struct conf_redis where = { .servers = { { .host = host } }, .n = 1 };
 	struct redis_settings settings = { .where = &where, .password = password, .prefix = prefix,
-		.timeout_ms = redis_server.timeout_ms, .tls = redis_server.tls, .ca_file = redis_server.tls ? certificate_file : NULL };
+		.names = { "", "/dev/null", "/dev/null" }, .timeout_ms = redis_server.timeout_ms, .tls = redis_server.tls, .ca_file = redis_server.tls ? certificate_file : NULL };
 
 	where.servers[0].port = redis_server.port;
 	return store_redis_new(&settings);

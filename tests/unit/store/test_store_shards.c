@@ -34,7 +34,8 @@ static struct store *away(void)
 {
 	static char host[] = "127.0.0.1";
 	static const struct conf_redis where = { .kind = CONF_REDIS_CLUSTER, .servers = { { .host = host, .port = 1 } }, .n = 1 };
-	const struct redis_settings settings = { .where = &where, .prefix = "u:", .timeout_ms = 1000 };
+	const struct redis_settings settings = { .where = &where, .prefix = "u:", .timeout_ms = 1000,
+		.names = { "", "/dev/null", "/dev/null" } };
 
 	return store_redis_new(&settings);
 }
