@@ -21,10 +21,10 @@ struct fleet {
 	atomic_size_t held, waits;     /* leases held here, and waited for */
 	atomic_uint instances;         /* of members.c */
 	pthread_mutex_t lock;          /* guards what follows */
-	LIST_HEAD(, fleet_lease) waiting[FLEET_BUCKETS];       /* leases that may be told of, by number */
+	LIST_HEAD(, fleet_lease) waiting[FLEET_BUCKETS];       /* leases that may be told of, by message */
 };
 
-/* Wakes the lease of that number; text.at NULL: all. On the store's thread. */
+/* Wakes the leases of that message; text.at NULL: all. On the store's thread. */
 void fleet_wake(struct fleet *, struct slice text);
 
 #endif

@@ -27,7 +27,7 @@ static void lease_list(struct fleet_lease *lease, bool in)
 
 	pthread_mutex_lock(&fleet->lock);
 	if (in)
-		LIST_INSERT_HEAD(&fleet->waiting[lease->number % FLEET_BUCKETS], lease, link);
+		LIST_INSERT_HEAD(&fleet->waiting[lease->message % FLEET_BUCKETS], lease, link);
 	else
 		LIST_REMOVE(lease, link);
 	pthread_mutex_unlock(&fleet->lock);
@@ -58,24 +58,24 @@ static uint64_t lease_number(struct slice text)
 	return number;
 }
 
-static void wake_bucket(struct fleet *fleet, size_t bucket, uint64_t number)
+static void wake_bucket(struct fleet *fleet, size_t bucket, uint64_t message)
 {
 	struct fleet_lease *lease;
 
 	LIST_FOREACH(lease, &fleet->waiting[bucket], link)
-		if (!number || lease->number == number)
+		if (!message || lease->message == message)
 			loop_wake(lease->loop, &lease->woken);
 }
 
 void fleet_wake(struct fleet *fleet, struct slice text)
 {
-	uint64_t number = lease_number(text);
+	uint64_t message = lease_number(text);
 
 	pthread_mutex_lock(&fleet->lock);
 	for (size_t i = 0; i < FLEET_BUCKETS && !text.at; i++)
 		wake_bucket(fleet, i, 0);
-	if (number)
-		wake_bucket(fleet, number % FLEET_BUCKETS, number);
+	if (message)
+		wake_bucket(fleet, message % FLEET_BUCKETS, message);
 	pthread_mutex_unlock(&fleet->lock);
 }
 
@@ -104,14 +104,13 @@ static void on_answered(struct store_call *call);
 /* False: refused. */
 static bool lease_ask(struct fleet_lease *lease)
 {
-	char number[LEASE_DIGITS], lasts[LEASE_DIGITS], at[LEASE_DIGITS];
+	char number[LEASE_DIGITS], lasts[LEASE_DIGITS], message[LEASE_DIGITS], at[LEASE_DIGITS];
 	struct store *store = lease->fleet->store;
-	struct slice token = lease_digits(number, lease->number);
 
 	lease->again = false;
 	lease->call = (struct store_call){ .loop = lease->loop, .script = SCRIPT_LEASE, .name = lease->key, .n = 5,
-		.args = { token, lease_digits(lasts, lease->lasts_ms), token,
-			lease_digits(at, entry_version_at(lease->key.len)),
+		.args = { lease_digits(number, lease->number), lease_digits(lasts, lease->lasts_ms),
+			lease_digits(message, lease->message), lease_digits(at, entry_version_at(lease->key.len)),
 			{ lease->anyhow ? "*" : lease->known, lease->anyhow ? 1 : lease->known_len } },
 		.answered = on_answered };
 	fleet_lease_enter(lease, LEASE_ASKING);
@@ -213,6 +212,7 @@ bool fleet_lease_ask(struct fleet_lease *lease, struct fleet *fleet, const struc
 		return false;
 	lease->fleet = fleet;
 	lease->number = atomic_fetch_add(&fleet->last, 1) + 1;
+	lease->message = hash_keyed(lease->key.at, lease->key.len);
 	lease->woken.run = on_woken;
 	lease->timer.fire = on_time;
 	lease->anyhow = anyhow;

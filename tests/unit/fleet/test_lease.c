@@ -14,6 +14,7 @@ static struct {
 	struct store store;
 	bool refuses;
 	struct store_call *asked;
+	char message[24];              /* that the last lease wants */
 	char sent[SENT_MAX];           /* l: a lease, L: whatever is stored, r, s, p: a release of nothing, of what is stored, of private */
 } fake;
 
@@ -35,6 +36,7 @@ static bool fake_call(struct store *store, struct store_call *call)
 		return true;
 	}
 	fake_note(call->args[4].len == 1 ? 'L' : 'l');
+	snprintf(fake.message, sizeof fake.message, "%.*s", (int)call->args[2].len, call->args[2].at);
 	fake.asked = call;
 	return true;
 }
@@ -77,11 +79,16 @@ static struct fleet *fresh_fleet(void)
 	return fleet_new(&fake.store);
 }
 
-static bool ask(struct asker *asker, struct fleet *fleet, uint64_t lasts_ms)
+static bool ask_of(struct asker *asker, struct fleet *fleet, uint64_t lasts_ms, const char *key)
 {
-	*asker = (struct asker){ .lease = { .loop = stores_loop(), .key = { KEY, sizeof KEY - 1 }, .lasts_ms = lasts_ms,
+	*asker = (struct asker){ .lease = { .loop = stores_loop(), .key = { key, strlen(key) }, .lasts_ms = lasts_ms,
 		.private_ms = 1000, .told = on_told } };
 	return fleet_lease_ask(&asker->lease, fleet, NULL, false);
+}
+
+static bool ask(struct asker *asker, struct fleet *fleet, uint64_t lasts_ms)
+{
+	return ask_of(asker, fleet, lasts_ms, KEY);
 }
 
 /* by NULL: a word alone; word NULL: no reply. */
@@ -192,13 +199,13 @@ static void messages(void)
 	struct entry *e = entries_new(KEY, 1, 10);
 	struct fleet *fleet = fresh_fleet();
 	struct asker a, other;
-	char number[24];
+	char message[sizeof fake.message];
 
-	CU_ASSERT(ask(&other, fleet, LONG_MS));
+	CU_ASSERT(ask_of(&other, fleet, LONG_MS, "http://other/\nk"));
 	reply("wait", "1 1", LONG_MS, NULL);
 	CU_ASSERT(ask(&a, fleet, LONG_MS));
-	snprintf(number, sizeof number, "%llu", (unsigned long long)a.lease.number);
-	say(fleet, number);
+	memcpy(message, fake.message, sizeof message);
+	say(fleet, message);
 	UNIT_ROW(sent("ll") && fake.asked == &a.lease.call, "a message before the answer is kept");
 	reply("wait", "1 1", LONG_MS, NULL);
 	UNIT_ROW(sent("lll") && fake.asked == &a.lease.call, "and has it ask again");
@@ -210,7 +217,7 @@ static void messages(void)
 		say(fleet, others[i]);
 		UNIT_ROW(!fake.asked, "a message that is nobody's: %s", others[i]);
 	}
-	say(fleet, number);
+	say(fleet, message);
 	UNIT_ROW(fake.asked == &a.lease.call, "its own");
 	reply("stored", NULL, 0, entry_ref(e));
 	UNIT_ROW(a.told == 1 && a.answer == LEASE_STORED && a.entry == e, "what is stored");
@@ -225,6 +232,23 @@ static void messages(void)
 	entry_unref(&e);
 	fleet_lease_end(&a.lease, CAME_NOTHING);
 	fleet_lease_end(&other.lease, CAME_NOTHING);
+	fleet_free(&fleet);
+}
+
+/* After a purge two fetches of a process wait for one response, each with a lease. The store knows of the later one. */
+static void messages_of_two(void)
+{
+	struct fleet *fleet = fresh_fleet();
+	struct asker both[2];
+
+	for (size_t i = 0; i < 2; i++) {
+		CU_ASSERT(ask(&both[i], fleet, LONG_MS));
+		reply("wait", "1 1", LONG_MS, NULL);
+	}
+	say(fleet, fake.message);
+	UNIT_ROW(sent("llll") && !fleet_leases(fleet).waits, "both ask again: %s", fake.sent);
+	for (size_t i = 0; i < 2; i++)
+		fleet_lease_end(&both[i].lease, CAME_NOTHING);
 	fleet_free(&fleet);
 }
 
@@ -266,4 +290,5 @@ static void waits_end(void)
 }
 
 UNIT_SUITE(lease, { "answers", answers }, { "not-asked", not_asked }, { "left-early", left_early }, { "messages", messages },
+	{ "messages-of-two", messages_of_two },
 	{ "damaged", damaged }, { "waits-end", waits_end })
