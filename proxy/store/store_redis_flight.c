@@ -98,6 +98,8 @@ void redis_give_up_lookups(struct store_redis *redis)
 	redis_pump(redis);
 }
 
+/* A lease for what is being purged is refused: what this process would store is held till the purge ends, and the
+ * others would wait for it as long. So a response may be fetched here and once more by the others. */
 static void redis_take_off(struct store_redis *redis, struct store_op *op)
 {
 	bool purging = redis->scan && (op->type != OP_CALL || redis_call_sees(op)) && redis_is_purging(redis, op);
