@@ -183,9 +183,9 @@ void h2_feed(struct h2 *h2, const char *at, size_t len)
 		h2_flood(h2, "frames that nghttp2 bounds");
 	else if (n < 0 && !h2->ending)
 		h2_fail(h2, n == NGHTTP2_ERR_NOMEM ? NGHTTP2_INTERNAL_ERROR : NGHTTP2_PROTOCOL_ERROR);
+	h2_pull(h2);           /* of what nghttp2 resets nothing is begun */
 	if (!h2->ending)
 		h2_open_streams(h2);
-	h2_pull(h2);
 	h2_tell_malformed(h2);
 	if (!h2->ending)
 		h2_wake_writers(h2);

@@ -201,6 +201,8 @@ int h2_on_field(nghttp2_session *, const nghttp2_frame *, const uint8_t *name, s
     size_t value_len, uint8_t flags, void *session);
 /* Bytes of a header list, as SETTINGS_MAX_HEADER_LIST_SIZE counts them. */
 uint64_t h2_list_bytes_max(const struct h2 *);
+/* Makes the list that of a request whose head was given and not read: its method and its target. */
+void h2_list_line(struct h2_stream *);
 /* The header list is complete. */
 void h2_on_headers(struct h2_stream *, const nghttp2_frame *);
 /* The message has ended. Trailers of a body that is not chunked have no place in HTTP/1.1, and are dropped. */

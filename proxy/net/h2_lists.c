@@ -61,6 +61,30 @@ static bool h2_has_room(struct h2_stream *stream)
 	return true;
 }
 
+static void h2_list_add(struct h2_stream *stream, struct slice name, struct slice value)
+{
+	size_t at = stream->raw.len;
+
+	if (!h2_has_room(stream)) {
+		stream->no_memory = true;
+		return;
+	}
+	stream->spans[stream->n_spans++] = (struct h2_span){ (uint32_t)at, (uint32_t)name.len,
+		(uint32_t)(at + name.len), (uint32_t)value.len };
+	text_add(&stream->raw, name.at, name.len);
+	text_add(&stream->raw, value.at, value.len);
+}
+
+void h2_list_line(struct h2_stream *stream)
+{
+	struct slice rest = { (const char *)stream->in.bytes, stream->in.len };
+
+	text_empty(&stream->raw);
+	stream->n_spans = 0;
+	h2_list_add(stream, (struct slice){ ":method", 7 }, slice_until(rest, ' ', &rest));
+	h2_list_add(stream, (struct slice){ ":path", 5 }, slice_until(rest, ' ', &rest));
+}
+
 /* Fields count as they are decoded, whether they are stored or not: a byte can stand for one of kilobytes
  * (CVE-2026-49975). */
 int h2_on_field(nghttp2_session *ng, const nghttp2_frame *frame, const uint8_t *name, size_t name_len,
@@ -83,17 +107,10 @@ int h2_on_field(nghttp2_session *ng, const nghttp2_frame *frame, const uint8_t *
 		return 0;
 	stream->overlong = stream->raw.len + name_len + value_len > h2->settings.max_head ||
 	    stream->n_spans >= h2->settings.max_fields + PSEUDO_FIELDS;
-	if (!h2_has_room(stream)) {
-		stream->no_memory = true;
-		return 0;
-	}
 	if (name_len == 8 && !memcmp(name, "priority", 8))
 		h2_on_priority_field(stream, (const char *)value, value_len);
-	struct h2_span *span = &stream->spans[stream->n_spans++];
-	*span = (struct h2_span){ (uint32_t)stream->raw.len, (uint32_t)name_len, (uint32_t)(stream->raw.len + name_len),
-		(uint32_t)value_len };
-	text_add(&stream->raw, (const char *)name, name_len);
-	text_add(&stream->raw, (const char *)value, value_len);
+	h2_list_add(stream, (struct slice){ (const char *)name, name_len },
+	    (struct slice){ (const char *)value, value_len });
 	return 0;
 }
 

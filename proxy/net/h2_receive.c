@@ -123,7 +123,9 @@ static int h2_on_close(nghttp2_session *ng, int32_t id, uint32_t code, void *ses
 		return 0;
 	}
 	stream->malformed = code == NGHTTP2_PROTOCOL_ERROR && !stream->reset;
-	if (stream->malformed && !stream->given)
+	if (stream->malformed && stream->given && stream->fresh)
+		h2_list_line(stream);
+	if (stream->malformed && (!stream->given || stream->fresh))
 		h2_note_malformed(stream);
 	h2_stream_end(stream, code != NGHTTP2_NO_ERROR || !stream->read_ended || !stream->ends);
 	return 0;

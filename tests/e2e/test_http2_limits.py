@@ -147,6 +147,19 @@ MADE = {
 
 
 @pytest.mark.parametrize("case", MADE)
+def test_nothing_is_begun_for_what_is_reset_at_once(speaking, origin, case):
+    """What comes in one piece with what ends it takes no place, and no origin is asked."""
+    proxy = speaking("h2c", origin)
+    conn = proxy.http2()
+    conn.round_trip()
+    made = [conn.begin() for _ in range(90)]
+    conn.raw(b"".join(MADE[case](each.number) for each in made))
+    conn.until(lambda: all(each.ended for each in made))
+    assert {each.code for each in made} <= {"PROTOCOL_ERROR", "FLOW_CONTROL_ERROR"} and not conn.goaways
+    assert proxy.counters()["h2_streams"] == 0 and not origin.asked()
+
+
+@pytest.mark.parametrize("case", MADE)
 def test_resets_that_are_made(serving, case):
     """As many at once as streams may be; each round waits for the last one's resets."""
     proxy = serving()
