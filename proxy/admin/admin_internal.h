@@ -139,12 +139,17 @@ void admin_fleet_write(struct admin_exchange *);
 void admin_api_purge(struct admin_exchange *);
 void admin_api_resume(struct admin_exchange *);
 /* Purges what the URL names, and writes the answer once, now or later. Until then the exchange waits. */
+/* What is wrong with a member of a form that holds a URL, and what to write. why: of the URL. */
+struct admin_fault {
+	char text[160];
+};
+struct admin_fault admin_url_fault(const char *name, const char *why);
 void admin_purge_url(struct admin_exchange *, const struct purge *, const char *url, purge_told_f *);
 /* Ends pauses. The name says which: `url` the pause of the URL and of its host, `host` all of that host
  * (scheme://name:port), `all` all. NULL: done; else what is wrong. */
 const char *admin_resume_url(struct admin_exchange *, const char *name, const char *value, size_t *ended);
-/* The same as url=URL, host=URL or all=1 of the request say. */
-const char *admin_resume(struct admin_exchange *, size_t *ended);
+/* The same as url=URL, host=URL or all=1 of the request say. False: it was not done, and fault says why. */
+bool admin_resume(struct admin_exchange *, size_t *ended, struct admin_fault *fault);
 
 /* admin_api.c */
 void admin_api_feeds(struct admin_exchange *);

@@ -34,6 +34,20 @@ static void purge_fail(struct admin_exchange *x, int status, const char *why)
 	x->purge_told(x, &(struct purge_told){ .status = status, .why = why });
 }
 
+struct admin_fault admin_url_fault(const char *name, const char *why)
+{
+	struct admin_fault fault;
+
+	snprintf(fault.text, sizeof fault.text, "%s: %s; write %s=https://HOST%s", name, why, name,
+	    strcmp(name, "host") ? "/PATH" : ", with :PORT if the feed's URL has it");
+	return fault;
+}
+
+static const char *found_why(enum form_result found)
+{
+	return found == FORM_ABSENT ? "it is missing" : "it is too long";
+}
+
 static void admin_purge(struct admin_exchange *x, const struct purge *purge, const struct destination *to)
 {
 	struct admin *admin = x->admin;
@@ -71,7 +85,7 @@ void admin_purge_url(struct admin_exchange *x, const struct purge *purge, const 
 		admin_purge(x, purge, &to);
 		break;
 	case DESTINATION_BAD_URL:
-		purge_fail(x, 400, why);
+		purge_fail(x, 400, admin_url_fault("url", why).text);
 		break;
 	case DESTINATION_NO_MEMORY:
 		purge_fail(x, 500, "utfeed ran out of memory.");
@@ -113,11 +127,14 @@ void admin_api_purge(struct admin_exchange *x)
 	if (purge.what == PURGE_ALL) {
 		x->purge_told = purge_api_told;
 		admin_purge(x, &purge, NULL);
-	} else if (form_get(x->query, x->body, "url", url, sizeof url) != FORM_FOUND) {
-		admin_api_error(x, 400, "url is missing, or too long.");
-	} else {
-		admin_purge_url(x, &purge, url, purge_api_told);
+		return;
 	}
+	enum form_result found = form_get(x->query, x->body, "url", url, sizeof url);
+
+	if (found == FORM_FOUND)
+		admin_purge_url(x, &purge, url, purge_api_told);
+	else
+		admin_api_error(x, 400, admin_url_fault("url", found_why(found)).text);
 }
 
 /* ---- ending pauses ---- */
@@ -130,13 +147,15 @@ const char *admin_resume_url(struct admin_exchange *x, const char *name, const c
 	} scopes[] = { { "url", BACKOFF_URL }, { "host", BACKOFF_HOST }, { "all", BACKOFF_ALL } };
 	struct destination to = { .path = NULL };
 	struct text url = { 0 };
-	const char *why = "Name what to resume: url=URL, host=URL or all=1.";
+	const char *why = "utfeed has no memory for it";
 	size_t i = 0;
 
 	while (i < 3 && strcmp(scopes[i].name, name))
 		i++;
-	if (i == 3 || (scopes[i].scope != BACKOFF_ALL &&
-	    destination_from_url(&to, (struct slice){ value, strlen(value) }, &why) != DESTINATION_OK))
+	if (i == 3)
+		return "Name what to resume: url=URL, host=URL or all=1.";
+	if (scopes[i].scope != BACKOFF_ALL &&
+	    destination_from_url(&to, (struct slice){ value, strlen(value) }, &why) != DESTINATION_OK)
 		return why;
 	if (to.path)
 		destination_url(&url, &to);
@@ -148,24 +167,31 @@ const char *admin_resume_url(struct admin_exchange *x, const char *name, const c
 	return why;
 }
 
-const char *admin_resume(struct admin_exchange *x, size_t *ended)
+bool admin_resume(struct admin_exchange *x, size_t *ended, struct admin_fault *fault)
 {
 	static const char *const names[] = { "url", "host", "all", "" };
 	char value[8192];
+	enum form_result found = FORM_ABSENT;
 	size_t i = 0;
 
-	while (*names[i] && form_get(x->query, x->body, names[i], value, sizeof value) != FORM_FOUND)
+	while (*names[i] && (found = form_get(x->query, x->body, names[i], value, sizeof value)) == FORM_ABSENT)
 		i++;
-	return admin_resume_url(x, names[i], value, ended);
+	const char *why = found == FORM_TOO_LONG ? found_why(found) : admin_resume_url(x, names[i], value, ended);
+
+	if (why && i < 2)
+		*fault = admin_url_fault(names[i], why);
+	else if (why)
+		snprintf(fault->text, sizeof fault->text, "%s", why);
+	return !why;
 }
 
 void admin_api_resume(struct admin_exchange *x)
 {
+	struct admin_fault fault;
 	size_t ended;
-	const char *why = admin_resume(x, &ended);
 
-	if (why) {
-		admin_api_error(x, 400, why);
+	if (!admin_resume(x, &ended, &fault)) {
+		admin_api_error(x, 400, fault.text);
 		return;
 	}
 	struct json j = api_json_begin(x);

@@ -79,11 +79,11 @@ static void paused_table(struct admin_exchange *x)
 void admin_page_paused(struct admin_exchange *x)
 {
 	bool reads = admin_reads(x);
-	const char *why;
-	size_t ended;
+	struct admin_fault fault;
+	size_t ended = 0;
 
-	if (!reads && (why = admin_resume(x, &ended))) {
-		admin_answer_plainly(x, 400, why);
+	if (!reads && !admin_resume(x, &ended, &fault)) {
+		admin_answer_plainly(x, 400, fault.text);
 		return;
 	}
 	admin_page_begin(x, "Paused", "/paused", false);

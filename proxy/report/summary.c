@@ -30,22 +30,52 @@ static uint64_t count_repairs(const struct check_report *report)
 	    advice_applies(ADVICE_DECLARATION_REPEATED, report));
 }
 
-static bool is_mislabelled(const struct check_report *report)
-{
-	static const enum advice labels[] = { ADVICE_HEADER_UNKNOWN, ADVICE_HEADER_WRONG, ADVICE_DECLARATION_UNKNOWN,
-		ADVICE_DECLARATION_WRONG, ADVICE_UNDECLARED };
-	bool any = false;
+static const struct {
+	enum advice advice;
+	const char *mend;
+} mends[] = {
+	{ ADVICE_HEADER_UNKNOWN, "corrects its label" },
+	{ ADVICE_HEADER_WRONG, "corrects its label" },
+	{ ADVICE_DECLARATION_UNKNOWN, "corrects its XML declaration" },
+	{ ADVICE_DECLARATION_WRONG, "corrects its XML declaration" },
+	{ ADVICE_UNDECLARED, "adds the missing label" },
+	{ ADVICE_GZIP, "unpacks its gzip" },
+};
+enum { MENDS = sizeof mends / sizeof mends[0] };
 
-	for (size_t i = 0; i < sizeof labels / sizeof labels[0]; i++)
-		any = any || advice_applies(labels[i], report);
-	return any;
+static const char *summary_noun(const struct check_report *report)
+{
+	return report->result->keeps_type ? "document" : "feed";
+}
+
+/* Writes what utfeed does to the feed. False: nothing has to be done, and nothing was written. */
+static bool put_mends(struct text *t, const struct check_report *report)
+{
+	const char *todo[MENDS];
+	uint64_t repairs = count_repairs(report);
+	size_t n = 0;
+
+	for (size_t i = 0; i < MENDS; i++)
+		if (advice_applies(mends[i].advice, report))
+			todo[n++] = mends[i].mend;
+	if (n + repairs > 0)
+		text_printf(t, "This %s needs utfeed, which ", summary_noun(report));
+	for (size_t i = 0; i < n; i++) {
+		text_puts(t, i == 0 ? "" : i + 1 < n || repairs ? ", " : " and ");
+		text_puts(t, todo[i]);
+	}
+	if (repairs) {
+		text_puts(t, n ? " and makes " : "makes ");
+		put_count(t, repairs, "repair");
+	}
+	return n + repairs > 0;
 }
 
 static void put_not_feed(struct text *t, const struct check_report *report)
 {
 	const char *format = container_name(report->evidence->bytes, report->evidence->len);
 
-	text_puts(t, "it is not a feed");
+	text_puts(t, "This is not a feed");
 	if (format) {
 		text_puts(t, " but a file of the format ");
 		text_puts(t, format);
@@ -57,11 +87,11 @@ static void put_not_feed(struct text *t, const struct check_report *report)
 }
 
 static const char *const untouched[] = {
-	[VREASON_NO_TRANSFORM] = "the response has Cache-Control: no-transform",
-	[VREASON_ENCODED] = "its Content-Encoding cannot be undone",
-	[VREASON_EMPTY] = "the body is empty",
-	[VREASON_PARTIAL] = "the response is only a part of the feed",
-	[VREASON_DISABLED] = "utfeed does not read such responses",
+	[VREASON_NO_TRANSFORM] = "This response stays as it is: it has Cache-Control: no-transform",
+	[VREASON_ENCODED] = "This response cannot be read: its Content-Encoding cannot be undone",
+	[VREASON_EMPTY] = "There is no feed here: the body is empty",
+	[VREASON_PARTIAL] = "This response stays as it is: it is only a part of the feed",
+	[VREASON_DISABLED] = "This response stays as it is: utfeed does not read such responses",
 };
 
 static void put_untouched(struct text *t, const struct check_report *report)
@@ -69,7 +99,7 @@ static void put_untouched(struct text *t, const struct check_report *report)
 	enum verdict_reason reason = report->result->reason;
 
 	if (reason == VREASON_STATUS && report->response) {
-		text_puts(t, "the URL answers with status ");
+		text_puts(t, "There is no feed here: the URL answers with status ");
 		text_number(t, report->response->status);
 	} else if (reason < sizeof untouched / sizeof untouched[0] && untouched[reason]) {
 		text_puts(t, untouched[reason]);
@@ -82,7 +112,7 @@ static void put_fault(struct text *t, const struct check_report *report)
 {
 	uint64_t n = count_repairs(report);
 
-	text_puts(t, "it is not well-formed in line ");
+	text_puts(t, "This feed cannot be read: it is not well-formed in line ");
 	text_number(t, report->fault_line);
 	if (n > 0) {
 		text_puts(t, ", even after ");
@@ -90,39 +120,20 @@ static void put_fault(struct text *t, const struct check_report *report)
 	}
 }
 
-static void put_readable(struct text *t, const struct check_report *report)
-{
-	uint64_t n = count_repairs(report);
-
-	if (n > 0) {
-		text_puts(t, "after ");
-		put_count(t, n, "repair");
-	} else if (is_mislabelled(report)) {
-		text_puts(t, "under the right label");
-	} else if (advice_applies(ADVICE_GZIP, report)) {
-		text_puts(t, "after it is unpacked");
-	} else {
-		text_puts(t, "as it is");
-	}
-}
-
 static void put_answer(struct text *t, const struct check_report *report)
 {
-	bool is_error = report->result->kind == VERDICT_ERROR;
-
-	text_puts(t, report->normalised && !report->fault ? "Readable: yes, " : "Readable: no: ");
-	if (is_error)
-		text_puts(t, "no encoding fits its bytes");
+	if (report->result->kind == VERDICT_ERROR)
+		text_puts(t, "This feed cannot be read: no encoding fits its bytes");
 	else if (!report->normalised)
 		put_untouched(t, report);
 	else if (report->fault)
 		put_fault(t, report);
-	else
-		put_readable(t, report);
+	else if (!put_mends(t, report))
+		text_printf(t, "This %s is right as it is", summary_noun(report));
 	text_puts(t, ".");
 }
 
-/* ---- labelled and is ---- */
+/* ---- what its label says, and what it is ---- */
 
 static bool fits(const struct evidence_label *label, const struct check_report *report)
 {
@@ -199,13 +210,15 @@ static void put_labels(struct text *t, const struct check_report *report)
 	if (label && !label->text[0])
 		label = own;
 	bool right = !label || fits(label, report);
-	text_puts(t, mark == CS_NONE && !label->text[0] ? " Not labelled" : " Labelled ");
+	bool named = mark != CS_NONE || label->text[0], others = right && named && has_other_characters(report);
+
+	text_puts(t, named ? " Its label says " : " It has no label");
 	if (label)
 		put_label(t, label);
 	else
 		text_puts(t, charset_name(mark));
-	text_puts(t, ", is ");
-	text_puts(t, label && right && !has_other_characters(report) ? label->label->text : report->result->named);
+	text_puts(t, others ? ", which means " : right || !named ? ", and its bytes are " : ", but its bytes are ");
+	text_puts(t, label && right && !others ? label->label->text : report->result->named);
 	put_exceptions(t, report);
 	put_declared(t, report, label, right);
 }

@@ -292,6 +292,26 @@ def test_purging(administered, origin, tmp_path, store):
         assert tuple(not was_hit(admin.proxy.get(path)) for path in ("/f", "/g/1")) == forgotten, case
 
 
+# The path, the form, and what the answer says: the member that is wrong, why, and what to write.
+WRONG_URLS = [
+    ("/api/purge", "url=example.org/f", "url: it does not begin with http:// or https://; write url=https://HOST/PATH"),
+    ("/api/purge", "what=prefix", "url: it is missing; write url=https://HOST/PATH"),
+    ("/api/purge", "url=http://h/" + "a" * 9000, "url: it is too long; write url=https://HOST/PATH"),
+    ("/api/resume", "url=gopher://h/", "url: its scheme is neither http nor https; write url=https://HOST/PATH"),
+    ("/api/resume", "host=example.org", "host: it does not begin with http:// or https://; write host=https://HOST, with :PORT if"),
+    ("/api/resume", "host=http://h/" + "a" * 9000, "host: it is too long; write host=https://HOST"),
+    ("/api/resume", "who=a", "Name what to resume: url=URL, host=URL or all=1."),
+]
+
+
+def test_a_wrong_url_is_told_by_its_name(administered):
+    admin = administered(None)
+    for path, form, said in WRONG_URLS:
+        got = admin.post(path, form)
+        assert got.status == 400 and json.loads(got.body)["error"].startswith(said), (form[:40], got.body)
+    assert admin.post("/paused", "url=gopher://h/").body.startswith(b"url: its scheme is neither")
+
+
 def test_soft_purging(administered, origin):
     Site(origin)["/f"] = page(FRESH, 'ETag: "a"')
     admin = administered(origin)
@@ -494,7 +514,7 @@ CHECKED = {
     "a feed": ("", KOI8, 200, {"x_encoding_rule": "auto:1.2;charset=koi8-r"}),
     "with its label": ("?content-type=text/xml;+charset%3Diso-8859-1", KOI8, 200, {"x_encoding_rule": "auto:2.5/decl;charset=koi8-r;was=iso-8859-1"}),
     "its first line": ("?content-type=text/xml;+charset%3Diso-8859-1", KOI8, 200, {
-        "summary": "Readable: yes, under the right label. Labelled iso-8859-1, is koi8-r, as its XML declaration says."}),
+        "summary": "This feed needs utfeed, which corrects its label. Its label says iso-8859-1, but its bytes are koi8-r, as its XML declaration says."}),
     "a stray byte": ("?content-type=text/xml;+charset%3Dutf-8", b"<rss>\xc3\xa9 it\x92s</rss>", 200, {
         "not_utf8": {"bytes": 1, "places": 1, "surrogate_pairs": 0, "first": [
             {"offset": 10, "line": 1, "length": 1, "bytes": "92", "read_as": "’"}]}}),

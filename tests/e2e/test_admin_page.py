@@ -244,7 +244,7 @@ def test_orders_on_the_page_of_a_feed(start, origin):
     admin.proxy.get("/f")
     assert site.count("/f") == 2
     status, html = order(admin, 1, "check", OURS)
-    assert status == 200 and "Readable: yes, under the right label." in html and "Погода на завтра" in html and "<textarea" in html and site.count("/f") == 3
+    assert status == 200 and "This feed needs utfeed, which corrects its label." in html and "Погода на завтра" in html and "<textarea" in html and site.count("/f") == 3
     status, html = order(admin, 1, "resume", OURS)
     assert status == 200 and "Pauses that ended: 0." in html
     assert [order(admin, feed, word)[0] for feed, word in ((1, "drain"), (1, ""), (2, "purge"))] == [400, 400, 404]
@@ -278,7 +278,7 @@ def test_a_feed_is_checked(shown):
     got = send(shown, "/check", form([("file", "weather.xml", KOI8), ("type", None, b"text/xml; charset=iso-8859-1")]))
     html = got.body.decode()
     assert got.status == 200 and "weather.xml" in html and "Погода на завтра" in html and "charset=koi8-r;was=iso-8859-1" in html
-    assert "Readable: yes, under the right label. Labelled iso-8859-1, is koi8-r, as its XML declaration says." in html
+    assert "This feed needs utfeed, which corrects its label. Its label says iso-8859-1, but its bytes are koi8-r, as its XML declaration says." in html
     got = send(shown, "/check", form([("file", "a.xml", b"<rss>\xc3\xa9 it\x92s</rss>"), ("type", None, b"text/xml; charset=utf-8")]))
     assert "This byte is not UTF-8: 0x92 at offset 10 (line 1), read as &quot;’&quot;. " in got.body.decode()
 
