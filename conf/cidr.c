@@ -108,16 +108,23 @@ static bool cidr_split(const char *text, size_t len, struct cidr *cidr, struct i
 	return true;
 }
 
-bool cidr_round(const char *text, size_t len, char block[CIDR_TEXT_MAX])
+void cidr_text(const struct cidr *cidr, char block[CIDR_TEXT_MAX])
 {
 	char address[INET6_ADDRSTRLEN];
+
+	inet_ntop(cidr->ip.ipv6 ? AF_INET6 : AF_INET, cidr->ip.bytes, address, sizeof(address));
+	snprintf(block, CIDR_TEXT_MAX, "%s/%u", address, cidr->bits);
+}
+
+bool cidr_round(const char *text, size_t len, char block[CIDR_TEXT_MAX])
+{
 	struct cidr cidr;
 	struct ip masked;
 
 	if (!cidr_split(text, len, &cidr, &masked))
 		return false;
-	inet_ntop(masked.ipv6 ? AF_INET6 : AF_INET, masked.bytes, address, sizeof(address));
-	snprintf(block, CIDR_TEXT_MAX, "%s/%u", address, cidr.bits);
+	cidr.ip = masked;
+	cidr_text(&cidr, block);
 	return true;
 }
 
@@ -138,10 +145,10 @@ bool cidr_parse(const char *text, size_t len, struct cidr *cidr)
 
 void cidr_print(FILE *out, const struct cidr *cidr)
 {
-	char text[INET6_ADDRSTRLEN];
+	char block[CIDR_TEXT_MAX];
 
-	inet_ntop(cidr->ip.ipv6 ? AF_INET6 : AF_INET, cidr->ip.bytes, text, sizeof(text));
-	fprintf(out, "%s/%u", text, cidr->bits);
+	cidr_text(cidr, block);
+	fputs(block, out);
 }
 
 /* RFC 1122 section 3.2.1.3, RFC 4291 section 2.5.3 */

@@ -39,6 +39,7 @@ bool cidr_parse(const char *text, size_t len, struct cidr *);
 enum { CIDR_TEXT_MAX = 64 };
 bool cidr_round(const char *text, size_t len, char block[CIDR_TEXT_MAX]);
 void cidr_print(FILE *, const struct cidr *);
+void cidr_text(const struct cidr *, char block[CIDR_TEXT_MAX]);
 bool cidr_contains(const struct cidr *, const struct ip *);
 bool ip_is_loopback(const struct ip *);
 bool ip_is_unspecified(const struct ip *);     /* 0.0.0.0 or :: */

@@ -158,6 +158,7 @@ int conf_load(struct conf *conf, int argc, char *const *argv, char *const *envp,
 	conf_intercept_warn(conf);
 	conf_admin_warn(conf);
 	conf_users_warn(conf);
+	conf_access_warn(conf);
 	conf_own_warn(conf);
 	conf_cors_warn(conf);
 	conf_idle_warn(conf);

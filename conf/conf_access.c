@@ -296,6 +296,28 @@ static int settle_listeners(const struct conf *conf, const char *name, const str
 	return 0;
 }
 
+/* Who may not use utfeed at all cannot purge either. */
+void conf_access_warn(struct conf *conf)
+{
+	const struct cidr_list *purge = &conf->purge_allow;
+
+	if (conf->sources[CONF_OPTION_purge_allow].level == CONF_LEVEL_DEFAULT)
+		return;
+	for (size_t i = 0; i < purge->count; i++) {
+		bool served = cidr_list_contains(&conf->client_allow, &purge->items[i].ip);
+		char block[CIDR_TEXT_MAX];
+
+		for (size_t k = 0; k < conf->client_allow.count; k++)
+			served = served || cidr_contains(&purge->items[i], &conf->client_allow.items[k].ip);
+		if (served)
+			continue;
+		cidr_text(&purge->items[i], block);
+		conf_warn(conf, "%s: client-allow does not have %s, so nobody there is served, and nobody there can "
+		    "purge; write %s into client-allow, too, or leave it out here",
+		    conf_place(conf, NULL, "purge-allow").text, block, block);
+	}
+}
+
 /* An operator who opens utfeed to other machines has to say to which: the default of client-allow covers loopback
  * listeners only, and no clients behind a trusted proxy. */
 int conf_access_settle(const struct conf *conf, struct conf_error *error)

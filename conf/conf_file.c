@@ -26,6 +26,7 @@ struct conf_reader {
 	size_t route;               /* in conf->routes, for PART_ROUTE */
 	const struct conf_reader *outer; /* whose include line this file is of; NULL: none */
 	unsigned *files;            /* how many were read by include lines, of all readers */
+	bool foreign;               /* the file is of another format, and is not read to its end */
 };
 
 static struct conf_shown file_where(const struct conf_reader *reader)
@@ -246,6 +247,31 @@ static char *include_text(char *line)
 	return *text == '=' ? text + 1 : text;
 }
 
+/* The format of another program that has such lines; NULL: none is known. */
+static const char *foreign_format(const char *line)
+{
+	char last = line[strlen(line) - 1];
+
+	if (*line == '{' || *line == '}' || *line == '"')
+		return "JSON";
+	if (*line == '<')
+		return "XML";
+	if (strncmp(line, "---", 3) == 0 || strncmp(line, "- ", 2) == 0)
+		return "YAML";
+	if (strchr(line, '='))
+		return NULL;
+	return last == ':' ? "YAML" : last == ';' || last == '{' ? "the format of nginx, Varnish or Caddy" : NULL;
+}
+
+/* The rest of the file would only bring the same error for each line. */
+static int fail_format(struct conf_reader *reader, const char *format)
+{
+	reader->foreign = true;
+	conf_fail(reader->error, "is %s; write lines of the form NAME = VALUE; "
+	    "utfeed serve --print-sample prints a file to begin with", format);
+	return fail_here(reader);
+}
+
 /* A line without "=". Other programs write NAME VALUE or NAME: VALUE. */
 static int fail_line(const struct conf_reader *reader, const char *line)
 {
@@ -264,11 +290,14 @@ static int fail_line(const struct conf_reader *reader, const char *line)
 static int read_line(struct conf_reader *reader, char *line)
 {
 	char *equals, *text;
+	const char *format;
 	int status;
 
 	line = file_trim(line);
 	if (!*line || *line == '#')
 		return 0;
+	if ((format = foreign_format(line)))
+		return fail_format(reader, format);
 	if (*line == '[')
 		return read_section(reader, line);
 	if (reader->part == PART_REFUSED)
@@ -315,7 +344,7 @@ static void read_text(struct conf_reader *reader, const char *text, size_t len)
 	size_t at = len >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
 
 	reader->line = 0;
-	while (at < len) {
+	while (at < len && !reader->foreign) {
 		const char *newline = memchr(text + at, '\n', len - at);
 		size_t line_len = newline ? (size_t)(newline - text) - at : len - at;
 		reader->line++;

@@ -221,6 +221,9 @@ void conf_intercept_warn(struct conf *);
 /* conf_admin.c. The warnings are kept by conf_warn(). */
 void conf_admin_warn(struct conf *);
 
+/* conf_access.c. The warnings are kept by conf_warn(). */
+void conf_access_warn(struct conf *);
+
 /* conf_own.c. The warnings are kept by conf_warn(). */
 void conf_own_warn(struct conf *);
 

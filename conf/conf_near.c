@@ -85,12 +85,37 @@ const char *conf_near_foreign(const struct conf_near *near)
 	return NULL;
 }
 
+/* The switch that somebody means who writes no-NAME, disable-NAME or enable-NAME. on: what to write. */
+static const struct conf_row *near_switch(const struct conf_near *near, bool *on)
+{
+	static const struct { const char *word; bool on; } words[] = {
+		{ "no-", false }, { "disable-", false }, { "without-", false }, { "enable-", true }, { "with-", true },
+	};
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		size_t len = strlen(words[i].word);
+		const struct conf_row *row;
+
+		if (near->len <= len || distance(near->text, len, words[i].word, len) != 0)
+			continue;
+		*on = words[i].on;
+		if ((row = conf_option_find(near->text + len, near->len - len)))
+			return row->type == CONF_TYPE_BOOL ? row : NULL;
+	}
+	return NULL;
+}
+
 struct conf_shown conf_near_hint(const struct conf_near *near, const char *before)
 {
 	const char *advice = conf_near_foreign(near);
 	struct conf_shown hint;
+	bool on;
+	const struct conf_row *row = near_switch(near, &on);
 
-	if (advice)
+	if (row)
+		snprintf(hint.text, sizeof(hint.text), "write %s%s%s%s", before, row->name, *before ? " " : " = ",
+		    on ? "on" : "off");
+	else if (advice)
 		snprintf(hint.text, sizeof(hint.text), "%s", advice);
 	else if (near->name)
 		snprintf(hint.text, sizeof(hint.text), "did you mean %s%s?", before, near->name);

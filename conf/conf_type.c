@@ -221,6 +221,18 @@ static void format_repairs(FILE *out, const struct conf_row *row, const void *me
 
 /* Strings */
 
+/* Only characters that no secret may have are shown. */
+static int fail_character(const char *text, const char *at, const char *rule, struct conf_error *error)
+{
+	size_t number = (size_t)(at - text) + 1;
+
+	if (*at == ' ')
+		return conf_fail(error, "character %zu is a blank; write %s", number, rule);
+	if (*at > ' ' && *at <= '~')
+		return conf_fail(error, "character %zu is '%c'; write %s", number, *at, rule);
+	return conf_fail(error, "character %zu has the code 0x%02x; write %s", number, (unsigned char)*at, rule);
+}
+
 static int set_string(const struct conf_row *row, char **member, const struct conf_value *value, bool (*fits)(char),
     const char *rule, struct conf_error *error)
 {
@@ -231,8 +243,7 @@ static int set_string(const struct conf_row *row, char **member, const struct co
 		return conf_fail(error, "is empty; write %s", rule);
 	for (const char *at = text; *at; at++)
 		if (!fits(*at))
-			return conf_fail(error, "character %zu has the code 0x%02x; write %s",
-			    (size_t)(at - text) + 1, (unsigned char)*at, rule);
+			return fail_character(text, at, rule, error);
 	copy = strdup(text);
 	if (!copy)
 		return conf_fail_memory(error);

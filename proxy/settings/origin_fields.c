@@ -25,16 +25,28 @@ static bool origin_field_is_free(const struct conf_route *route, const char *nam
 	}
 }
 
-/* The option that makes a field which has one; NULL: there is none. */
-static const char *origin_field_option(const char *name)
+static const char *origin_field_advice(const char *name)
 {
 	switch (http_header_id(name, strlen(name))) {
 	case H_ACCEPT:
-		return "accept";
+		return "write accept = VALUE instead";
 	case H_USER_AGENT:
-		return "user-agent";
+		return "write user-agent = VALUE instead";
+	case H_HOST:
+		return "Host comes from origin, so write the host there; hosts-file can give it another address";
+	case H_VIA:
+		return "write via = NAME above the first section";
+	case H_CDN_LOOP:
+		return "write cdn-loop = on instead";
+	case H_TRACEPARENT:
+	case H_TRACESTATE:
+		return "write traceparent = on instead";
+	case H_SIGNATURE:
+	case H_SIGNATURE_AGENT:
+	case H_SIGNATURE_INPUT:
+		return "leave it out, or leave sign-key out";
 	default:
-		return NULL;
+		return "leave it out";
 	}
 }
 
@@ -44,13 +56,12 @@ static int origin_fields_check_route(const struct conf *conf, const struct conf_
 	int status = 0;
 
 	for (size_t i = 0; i < fields->count; i++) {
-		const char *name = fields->items[i].name, *option = origin_field_option(name);
+		const char *name = fields->items[i].name;
 
 		if (origin_field_is_free(route, name))
 			continue;
-		log_error("%s: %.64s is a field that utfeed writes itself, or that is not sent%s%s",
-		    conf_place(conf, route, "origin-fields").text, name, option ? "; the option is " : "",
-		    option ? option : "");
+		log_error("%s: %.64s is a field that utfeed writes itself, or that is not sent; %s",
+		    conf_place(conf, route, "origin-fields").text, name, origin_field_advice(name));
 		status = -1;
 	}
 	return status;

@@ -143,6 +143,19 @@ static int set_door(struct tls_making *making, enum tls_door door)
 	return failed;
 }
 
+/* Whether an earlier route has the same files, by the same line. */
+static bool is_told(const struct conf *conf, const struct conf_route *route, const struct tls_why *why)
+{
+	struct conf_place place = conf_place(conf, route, route_options[why->file]);
+	const struct conf_route *other;
+
+	for (size_t i = 0; (other = conf_route_at(conf, i)) != route; i++)
+		if (settings_equal(other, route) &&
+		    strcmp(conf_place(conf, other, route_options[why->file]).text, place.text) == 0)
+			return true;
+	return false;
+}
+
 /* The route stays as it was, or away. -1: at start. */
 static int keep_route(struct tls_making *making, struct conf_route *route, struct member *member,
     const struct tls_why *why)
@@ -151,6 +164,8 @@ static int keep_route(struct tls_making *making, struct conf_route *route, struc
 	    making->former ? conf_route_former(making->former->conf, making->conf, route) : NULL;
 	char so[160] = "";
 
+	if (!making->former && is_told(making->conf, route, why))
+		return -1;
 	if (former && !*route->pattern)
 		snprintf(so, sizeof so, "; for the %s it stays as it was",
 		    route == &making->conf->by_url ? "gateway" : "forward proxy");

@@ -255,6 +255,31 @@ static bool link_ask(struct redis_link *link, redisAsyncContext *ac, void *logge
 	           link_where(link)->name) == REDIS_OK;
 }
 
+/* Servers before Redis 6 do not know HELLO; a proxy in front of a cluster may not, either. */
+static void on_mode(redisAsyncContext *ac, void *answer, void *arg)
+{
+	const redisReply *reply = answer;
+	struct redis_link *link = ac->data;
+	char text[512];
+
+	(void)arg;
+	if (!reply || link->connection != ac || link->access->alone || !redis_is_alone(reply))
+		return;
+	link->access->alone = true;
+	snprintf(text, sizeof text, "%s:%u is not a node of a cluster, so it alone has all keys", link->place.host,
+	    link->place.port);
+	redis_warn("write cache-redis = HOST:PORT, or start the server with cluster-enabled yes", text);
+}
+
+/* HELLO without arguments changes nothing, and every user may send it. */
+static bool link_asks_mode(struct redis_link *link, redisAsyncContext *ac)
+{
+	if (link_where(link)->kind != CONF_REDIS_CLUSTER)
+		return true;
+	link->expected++;
+	return redisAsyncCommand(ac, on_mode, NULL, "HELLO") == REDIS_OK;
+}
+
 static bool link_greet(struct redis_link *link, redisAsyncContext *ac)
 {
 	const char *last = link_where(link)->kind == CONF_REDIS_SENTINEL ? "ROLE" : "PING";
@@ -262,7 +287,8 @@ static bool link_greet(struct redis_link *link, redisAsyncContext *ac)
 	if (link->asks)
 		return link_ask(link, ac, NULL);
 	link->expected++;
-	return link_log_in(link, ac) && redisAsyncCommand(ac, on_greeted, link, last) == REDIS_OK;
+	return link_log_in(link, ac) && link_asks_mode(link, ac) &&
+	    redisAsyncCommand(ac, on_greeted, link, last) == REDIS_OK;
 }
 
 #ifdef HAVE_HIREDIS_SSL

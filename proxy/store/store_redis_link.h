@@ -27,8 +27,10 @@ struct redis_access {
 	struct tls_context *tls;               /* NULL: no TLS */
 	pthread_mutex_t lock;                  /* guards the next two */
 	char *user, *password;                 /* NULL: none */
-	/* of the links' thread: links that are not closed; those whose server is away; what looks up names for them */
+	/* of the links' thread: links that are not closed; those whose server is away; a server outside of any cluster was
+	 * logged; what looks up names for them */
 	size_t links, complaining;
+	bool alone;
 	struct resolver *resolver;             /* NULL: none was needed yet */
 	size_t refs;
 };
@@ -48,6 +50,8 @@ struct redis_place { char host[256]; uint16_t port; };
  * several keys. Without the purges of others nothing is looked up. */
 enum redis_turning { REDIS_STAYS, REDIS_MOVED, REDIS_LATER };
 enum redis_turning redis_turning(struct slice error, const char *host, struct redis_place *to);
+/* Whether HELLO says that the server is not a node of a cluster. */
+bool redis_is_alone(const redisReply *);
 /* What Sentinel says of a master. False: it does not know it. */
 bool redis_master_read(const redisReply *, struct redis_place *);
 

@@ -50,6 +50,18 @@ enum redis_turning redis_turning(struct slice error, const char *host, struct re
 	return REDIS_STAYS;
 }
 
+/* Names and their values in turn. */
+bool redis_is_alone(const redisReply *r)
+{
+	for (size_t i = 0; r->type == REDIS_REPLY_ARRAY && i + 1 < r->elements; i += 2) {
+		const redisReply *name = r->element[i], *value = r->element[i + 1];
+
+		if (name->type == REDIS_REPLY_STRING && !strcmp(name->str, "mode"))
+			return value->type == REDIS_REPLY_STRING && strcmp(value->str, "cluster") != 0;
+	}
+	return false;
+}
+
 bool redis_master_read(const redisReply *r, struct redis_place *to)
 {
 	if (r->type != REDIS_REPLY_ARRAY || r->elements != 2 || r->element[0]->type != REDIS_REPLY_STRING ||

@@ -50,6 +50,18 @@ def test_urls_are_spread_and_purges_reach_all(cluster, start, origin):
     assert all(found(proxy, path) is None for proxy in (first, second) for path in PATHS)
 
 
+def test_a_server_without_cluster_mode_is_told_once(start, origin, redis_server, cluster):
+    """It works all the same, since it has all keys. A node of a cluster is told nothing of."""
+    Site(origin)["*"] = page(FRESH, body=b"old")
+    server = redis_server("redis-server")
+    proxy = start(origin, "--cache-redis", f"cluster://127.0.0.1:{server.port}")
+    assert purged(proxy) and proxy.get("/1").status == 200
+    told = [line for line in proxy.err.text().splitlines() if "is not a node of a cluster" in line]
+    assert len(told) == 1 and f"127.0.0.1:{server.port}" in told[0] and "; write cache-redis = HOST:PORT, or start" in told[0]
+    right = start(origin, "--cache-redis", cluster().url)
+    assert purged(right) and "is not a node" not in right.err.text()
+
+
 def test_a_master_dies(cluster, start, origin):
     Site(origin)["*"] = page(FRESH, body=b"old")
     servers = cluster()

@@ -92,6 +92,9 @@ FLAGS = [
     (["--timeout=3s"], "'--timeout'", "is not an option", "write connect-timeout"),
     (["--http2-prior-knowledge"], "'--http2-prior-knowledge'", "is not an option", "write h2c = on"),
     (["--metrics", "on"], "'--metrics'", "is not an option", "write admin-listen"),
+    (["--no-cache"], "'--no-cache'", "is not an option", "write --cache off"),
+    (["--disable-gzip"], "'--disable-gzip'", "is not an option", "write --gzip off"),
+    (["--no-workers"], "'--no-workers'", "is not an option", "utfeed serve --help lists them"),
     (["--pidfile", "/a"], "'--pidfile'", "is not an option", "leave it out"),
     (["-x"], "'-x'", "is not an option", "utfeed serve --help lists them"),
     (["utfeed.conf"], "argument 1", "is neither an option nor the value of one", "-c FILE"),
@@ -163,6 +166,16 @@ FILES = [
     ("listen = 127.0.0.1:80\nlisten = 127.0.0.1:80", "3: listen: ", "is given twice", "write it once"),
     ("via = ${{NONE}}", "2: via: ", "the variable NONE is not set", "write ${{NAME:-TEXT}}"),
     ("via = ${{1A}}", "2: via: ", "is not a variable", "write ${{NAME}}"),
+    # files of other programs
+    ("{{\n \"listen\": \"127.0.0.1:80\"\n}}", "2: ", "is JSON", "write lines of the form NAME = VALUE"),
+    ("---\nlisten: 127.0.0.1:80", "2: ", "is YAML", "utfeed serve --print-sample"),
+    ("routes:\n  - path: /", "2: ", "is YAML", "write lines of the form"),
+    ("<utfeed>", "2: ", "is XML", "write lines of the form"),
+    ("server {{\n proxy_pass http://h/?a=b;\n}}", "2: ", "is the format of nginx", "write lines of the form"),
+    ("cache = off\nbackend default {{", "3: ", "is the format of nginx, Varnish", "write lines of the form"),
+    # switches that are said no to
+    ("no-cache = on", "2: ", "'no-cache' is not an option", "write cache = off"),
+    ("enable_gzip = yes", "2: ", "'enable_gzip' is not an option", "write gzip = on"),
     # sections
     ("[server]", "2: ", "not a section", "write [route PATTERN] or [gateway]"),
     ("[route]", "2: ", "not a section", "write [route PATTERN]"),
@@ -178,6 +191,9 @@ FILES = [
     ("[route /a/]\norigin = http://h/\nsniff-bytes = 2k", "4: sniff-bytes: ", "is not an option of a route", "write it above the first section"),
     ("[route /a/]\norigin = http://h/\nchrset = utf-8", "4: ", "'chrset' is not an option", "did you mean charset?"),
     ("[route /a/]\norigin = http://h/\norigin-fields = hunter2", "4: origin-fields: ", "field 1 is not NAME: VALUE", "write NAME: VALUE"),
+    ("[route /a/]\norigin = http://h/\norigin-fields = Host: x", "4: origin-fields: ", "Host is a field that utfeed writes itself", "write the host there"),
+    ("[route /a/]\norigin = http://h/\norigin-fields = User-Agent: x", "4: origin-fields: ", "User-Agent is a field that utfeed writes itself", "write user-agent = "),
+    ("[route /a/]\norigin = http://h/\norigin-fields = Range: x", "4: origin-fields: ", "Range is a field that utfeed writes itself", "leave it out"),
     ("charset = koi8-r", "2: charset: ", "is an option of a route", "write it below a [route PATTERN]"),
     ("[gateway]\ncookies = on", "3: cookies: ", "is an option of a route", "write it below a [route PATTERN]"),
     ("[gateway]\nworkers = 2", "3: workers: ", "is not an option of the gateway", "write it above the first section"),
@@ -206,7 +222,9 @@ FILES = [
     ("sandbox = full", "2: sandbox: ", "'full' is not known", "write on, off, seccomp, landlock or strict"),
     ("tls-listen-min = 1.4", "2: tls-listen-min: ", "'1.4' is not known", "write 1.0, 1.1, 1.2 or 1.3"),
     ("repair = everything", "2: repair: ", "'everything' is not a repair", "write names from bom, junk"),
-    ("via = a b", "2: via: ", "character 2 has the code 0x20", "write letters, digits"),
+    ("via = my proxy", "2: via: ", "character 3 is a blank", "write letters, digits"),
+    ("via = utfeed/1", "2: via: ", "character 7 is '/'", "write letters, digits"),
+    ("via = caf\N{LATIN SMALL LETTER E WITH ACUTE}", "2: via: ", "character 4 has the code 0xc3", "write letters, digits"),
     ("via =", "2: via: ", "is empty", "write letters, digits"),
     # lists, addresses, URLs
     ("client-allow = 10.0.0.1/8", "2: client-allow: ", "'10.0.0.1/8' has bits set behind its prefix", "write 10.0.0.0/8"),
@@ -314,6 +332,19 @@ def test_files(things, tmp_path, lines, where, wrong, write, how):
     assert told(said, where, wrong, write) and "hunter2" not in said, said
 
 
+@pytest.mark.parametrize("lines", ["tls-ca-file = {at}/file", "tls-ca-file = {at}/file\n[route /a/]\norigin = https://h/\n[route /b/]\norigin = https://h/"])
+def test_a_file_of_all_routes_is_told_once(things, tmp_path, lines):
+    conf = tmp_path / "m.conf"
+    conf.write_text(lines.format(**things) + "\n")
+    assert run("serve", "-c", str(conf), "--check-config").count("\n") == 1
+
+
+def test_another_format_is_told_once(tmp_path):
+    conf = tmp_path / "m.conf"
+    conf.write_text('{\n "listen": "127.0.0.1:8080",\n "workers": 2\n}\n')
+    assert run("serve", "-c", str(conf), "--check-config").count("\n") == 1
+
+
 def test_all_mistakes_are_told_at_once(things, tmp_path):
     conf = tmp_path / "m.conf"
     conf.write_text("polcy = auto\n\nsniff-bytes = lots\n[route /x/]\norigin = ftp://h/\n")
@@ -347,6 +378,8 @@ WARNINGS = [
     ("admin-listen = 127.0.0.1:0\nadmin-allow = 10.0.0.0/8", "3: admin-allow: ", "it does not name 127.0.0.1", "write 127.0.0.1, too"),
     ("admin-listen = 0.0.0.0:0\nadmin-allow = 0.0.0.0/0", "2: admin-listen: ", "other machines get only /healthz", "for the rest write admin-token-file"),
     ("client-auth = {at}/users\nlisten = 0.0.0.0:0\nclient-allow = 0.0.0.0/0", "3: listen: ", "without TLS, so anybody on the way can read them", "write tls-listen"),
+    ("client-allow = 10.0.0.0/8\npurge-allow = 10.1.0.0/16, 192.168.0.0/16", "3: purge-allow: ", "client-allow does not have 192.168.0.0/16", "write 192.168.0.0/16 into client-allow"),
+    ("purge-allow = 2001:db8::/32, ::1", "2: purge-allow: ", "client-allow does not have 2001:db8::/32", "or leave it out here"),
     ("access-log = off\nlog-format = json", "3: log-format: ", "has no effect, because access-log is off", "write access-log = on"),
     ("no-proxy = h.test", "2: no-proxy: ", "has no effect, because http-proxy and https-proxy are off", "write http-proxy = "),
     ("listen = 127.0.0.1:0\n[route /a/]\norigin = http://h.test/\nnormalise = off\ncharset = koi8-r", "6: charset: ", "has no effect, because normalise is off", "write normalise = on"),

@@ -74,7 +74,7 @@ static void file_errors(void)
 		{ "repair =", "f:1: repair: '' is not a repair; write names from bom, junk, declaration, characters, references, line-ends, entities, ampersands, tags, end, trailing, namespaces, base, double, all, none, each also "
 			"with a minus" },
 		{ "via =", "f:1: via: is empty; write letters, digits and !#$%&'*+-.^_`|~" },
-		{ "via = a b", "f:1: via: character 2 has the code 0x20; write letters, digits and !#$%&'*+-.^_`|~" },
+		{ "via = a b", "f:1: via: character 2 is a blank; write letters, digits and !#$%&'*+-.^_`|~" },
 		{ "contact-url = feeds@example.org", "f:1: contact-url: '***@example.org' is not a URL: it does not begin with http:// or https://; write one such as https://example.org/about" },
 		{ "contact-url = http://u:p@h/", "f:1: contact-url: 'http://***@h/' is not a URL: it holds user information; write one such as https://example.org/about" },
 		{ "contact-url = http://h/a(b", "f:1: contact-url: 'http://h/a(b' has a parenthesis; write %28 for ( and %29 for )" },

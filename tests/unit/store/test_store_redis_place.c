@@ -39,6 +39,32 @@ static void turnings(void)
 	}
 }
 
+/* HELLO: names and values in turn, among them mode: "standalone", "sentinel" or "cluster". */
+static void modes(void)
+{
+	static const struct { const char *rule; int type; size_t n; const char *name, *mode; int is; bool alone; } cases[] = {
+		{ "no cluster", REDIS_REPLY_ARRAY, 4, "mode", "standalone", REDIS_REPLY_STRING, true },
+		{ "a cluster", REDIS_REPLY_ARRAY, 4, "mode", "cluster", REDIS_REPLY_STRING, false },
+		{ "unsaid", REDIS_REPLY_ARRAY, 4, "modes", "standalone", REDIS_REPLY_STRING, false },
+		{ "no value", REDIS_REPLY_ARRAY, 3, "mode", "standalone", REDIS_REPLY_STRING, false },
+		{ "a number", REDIS_REPLY_ARRAY, 4, "mode", "1", REDIS_REPLY_INTEGER, false },
+		{ "an older server", REDIS_REPLY_ERROR, 0, "", "", REDIS_REPLY_STRING, false },
+	};
+
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		char texts[3][16];
+		redisReply parts[4] = { { .type = REDIS_REPLY_STRING, .str = texts[0] }, { .type = REDIS_REPLY_INTEGER },
+			{ .type = REDIS_REPLY_STRING, .str = texts[1] }, { .type = cases[i].is, .str = texts[2] } };
+		redisReply *element[4] = { &parts[0], &parts[1], &parts[2], &parts[3] };
+		redisReply reply = { .type = cases[i].type, .elements = cases[i].n, .element = element };
+
+		snprintf(texts[0], sizeof texts[0], "proto");
+		snprintf(texts[1], sizeof texts[1], "%s", cases[i].name);
+		snprintf(texts[2], sizeof texts[2], "%s", cases[i].mode);
+		UNIT_ROW(redis_is_alone(&reply) == cases[i].alone, "%s", cases[i].rule);
+	}
+}
+
 /* SENTINEL get-master-addr-by-name: host and port; nil where it does not know the name. */
 static void masters(void)
 {
@@ -68,4 +94,4 @@ static void masters(void)
 	}
 }
 
-UNIT_SUITE(store_redis_place, { "turnings", turnings }, { "masters", masters })
+UNIT_SUITE(store_redis_place, { "turnings", turnings }, { "modes", modes }, { "masters", masters })
