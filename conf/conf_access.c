@@ -25,6 +25,12 @@
 
 static const char blanks[] = ", \t";
 
+/* Words of other programs. */
+static bool is_everybody(const char *text)
+{
+	return strcasecmp(text, "all") == 0 || strcasecmp(text, "any") == 0 || strcmp(text, "*") == 0;
+}
+
 /* A block whose address has bits set behind the prefix is named as it may be meant. */
 static int blocks_fail(const char *text, size_t len, struct conf_error *error)
 {
@@ -33,6 +39,9 @@ static int blocks_fail(const char *text, size_t len, struct conf_error *error)
 
 	if (cidr_round(text, len, block))
 		return conf_fail(error, BITS, shown.text, block);
+	if (is_everybody(shown.text))
+		return conf_fail(error, "'%.64s' is not an address block; write 0.0.0.0/0, ::/0 for everybody",
+			shown.text);
 	return conf_fail(error, "'%.64s' is not an address block; " BLOCKS, shown.text);
 }
 
@@ -248,6 +257,8 @@ int conf_destination_set(const struct conf_row *row, void *member, const struct 
 	(void)row;
 	if (!value->text[strspn(value->text, blanks)])
 		return conf_fail(error, "is empty; " DESTINATIONS);
+	if (strcmp(value->text, "*") != 0 && is_everybody(value->text))
+		return conf_fail(error, "'%.64s' would be a host of that name; write * for all", SHOWN(value->text));
 	return set_items(member, value, read_destination, DESTINATIONS, error);
 }
 
@@ -296,8 +307,25 @@ static int settle_listeners(const struct conf *conf, const char *name, const str
 	return 0;
 }
 
+/* A listener for other machines whose clients are all on this one. */
+static void access_warn_of_nobody(struct conf *conf, const char *name, const struct conf_listen_list *list)
+{
+	for (size_t i = 0; i < conf->client_allow.count; i++)
+		if (!cidr_is_loopback(&conf->client_allow.items[i]))
+			return;
+	for (size_t i = 0; i < list->count; i++) {
+		const struct conf_listen *listen = &list->items[i];
+		struct ip ip;
+
+		if (!listen->path && ip_parse(listen->host, strlen(listen->host), &ip) && !ip_is_loopback(&ip))
+			conf_warn(conf, "%s: %s:%u is open to other machines, and client-allow lets none of them in; "
+			    "write their addresses into client-allow, or 127.0.0.1:%u here",
+			    conf_place(conf, NULL, name).text, listen->host, listen->port, listen->port);
+	}
+}
+
 /* Who may not use utfeed at all cannot purge either. */
-void conf_access_warn(struct conf *conf)
+static void access_warn_of_purge(struct conf *conf)
 {
 	const struct cidr_list *purge = &conf->purge_allow;
 
@@ -316,6 +344,15 @@ void conf_access_warn(struct conf *conf)
 		    "purge; write %s into client-allow, too, or leave it out here",
 		    conf_place(conf, NULL, "purge-allow").text, block, block);
 	}
+}
+
+void conf_access_warn(struct conf *conf)
+{
+	if (!conf->trusted_proxies.count) {
+		access_warn_of_nobody(conf, "listen", &conf->listen);
+		access_warn_of_nobody(conf, "tls-listen", &conf->tls_listen);
+	}
+	access_warn_of_purge(conf);
 }
 
 /* An operator who opens utfeed to other machines has to say to which: the default of client-allow covers loopback

@@ -83,6 +83,10 @@ static int fail_unknown(const struct args *args, struct conf_error *error)
 		for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
 			conf_near_try(&near, words[i].name);
 	}
+	if (dashes > 1 && !conf_near_foreign(&near) &&
+	    conf_row_find(conf_route_options, CONF_ROUTE_OPTION_COUNT, near.text, near.len))
+		return conf_fail(error, "--%.*s is an option of a route; write --route 'PATTERN=ORIGIN %.*s=VALUE'",
+			(int)near.len, near.text, (int)near.len, near.text);
 	return conf_fail(error, "%s is not an option; %s", conf_shown_name(text, len).text,
 	    conf_near_hint(&near, "--").text);
 }

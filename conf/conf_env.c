@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char prefix[] = "UTFEED_", config[] = "UTFEED_CONFIG";
+static const char prefix[] = CONF_ENV_PREFIX, config[] = CONF_ENV_PREFIX "CONFIG";
 
 void conf_env_name(const struct conf_row *row, char name[CONF_ENV_NAME_MAX])
 {
@@ -92,7 +92,8 @@ static bool is_of_kubernetes(const char *name, size_t len)
 {
 	const char *port = memmem(name, len, "_PORT", 5);
 
-	return memmem(name, len, "_SERVICE_", 9) || (port && (port + 5 == name + len || port[5] == '_'));
+	return memmem(name, len, "_SERVICE_", 9) ||
+	    (port && (port + 5 == name + len ? strstr(port, "://") != NULL : port[5] == '_'));
 }
 
 /* The value is never shown; nor is a name that may be one. */
@@ -107,15 +108,31 @@ static void warn_of_stranger(struct conf *conf, const char *variable)
 	if (variable[len] != '=' || !variable[len + 1] || len >= CONF_ENV_NAME_MAX || is_own(variable, len) ||
 	    is_of_kubernetes(variable, len))
 		return;
+	struct conf_near of_route = near;
+
+	conf_near_rows(&of_route, conf_route_options, CONF_ROUTE_OPTION_COUNT);
 	conf_near_rows(&near, conf_options, CONF_OPTION_COUNT);
 	if (near.name)
 		conf_env_name(conf_option_row(near.name), name);
-	if ((advice = conf_near_foreign(&near)))
+	if (of_route.name && of_route.distance == 0)
+		conf_warn(conf, "%.*s: %s is an option of a route; write " CONF_ENV_PREFIX "ROUTE='PATTERN=ORIGIN "
+		    "%s=VALUE'", (int)len, variable, of_route.name, of_route.name);
+	else if ((advice = conf_near_foreign(&near)))
 		conf_warn(conf, "%.*s is not the variable of an option; %s", (int)len, variable, advice);
 	else
 		conf_warn(conf, "%.*s is not the variable of an option%s%s%s", (int)len, variable,
 		    near.name ? "; did you mean " : "", near.name ? name : "",
 		    near.name ? "?" : "; leave it out, or see utfeed serve --help");
+}
+
+/* A file of variables, such as docker --env-file reads, keeps the quotes around a value. */
+static void note_variable(struct conf *conf, const char *text, struct conf_error *error)
+{
+	size_t len = strlen(text), said = strlen(error->text);
+
+	if (len > 1 && (*text == '"' || *text == '\'') && text[len - 1] == *text)
+		snprintf(error->text + said, sizeof(error->text) - said, "; leave the quotes out");
+	conf_note_error(conf, error);
 }
 
 static void apply_rows(struct conf *conf, const struct conf_row *rows, size_t count, char *const *envp)
@@ -134,7 +151,7 @@ static void apply_rows(struct conf *conf, const struct conf_row *rows, size_t co
 			status = conf_give(conf, row, CONF_LEVEL_ENVIRONMENT, &(struct conf_value){ text, name },
 			    &error);
 		if (status != 0)
-			conf_note_error(conf, &error);
+			note_variable(conf, text, &error);
 	}
 }
 

@@ -138,7 +138,10 @@ static int fail_name(const struct conf_reader *reader, const char *name, bool gl
 
 	conf_near_rows(&near, conf_options, CONF_OPTION_COUNT);
 	conf_near_rows(&near, conf_route_options, CONF_ROUTE_OPTION_COUNT);
-	if (global)
+	if (strncmp(name, CONF_ENV_PREFIX, sizeof(CONF_ENV_PREFIX) - 1) == 0)
+		conf_fail(reader->error, "a variable stands here, which does not count in a file; write the option's "
+		    "name, such as listen for " CONF_ENV_PREFIX "LISTEN");
+	else if (global)
 		conf_fail(reader->error, "%s: is not an option of %s; write it above the first section", name,
 		    reader->part == PART_GATEWAY ? "the gateway" : "a route");
 	else if (of_route)
@@ -256,6 +259,8 @@ static const char *foreign_format(const char *line)
 		return "JSON";
 	if (*line == '<')
 		return "XML";
+	if (strncmp(line, "export ", 7) == 0 || strncmp(line, "#!", 2) == 0)
+		return "a shell script";
 	if (strncmp(line, "---", 3) == 0 || strncmp(line, "- ", 2) == 0)
 		return "YAML";
 	if (strchr(line, '='))

@@ -1,4 +1,5 @@
 /* Owns the warnings of options that have no effect because another one is off (idle.def).
+ It also warns of patterns that mean less than in other programs.
  * Must not know: what any option does.
  * Invariant: neither a value that is the default nor what a route inherits is warned of. */
 #include "conf/conf_internal.h"
@@ -159,6 +160,19 @@ static bool idle_warn_row(struct conf *conf, size_t row, const struct conf *defa
 	return true;
 }
 
+/* In other programs * at the end stands for all below. */
+static void idle_warn_of_stars(struct conf *conf)
+{
+	for (size_t i = 0; i < conf->routes.count; i++) {
+		const struct conf_route *route = &conf->routes.items[i];
+		size_t len = strlen(route->pattern);
+
+		if (len > 1 && route->pattern[len - 1] == '*')
+			conf_warn(conf, "%.190s: the * of route %.100s stands for itself; write %.*s, which has all "
+			    "below it", route->where, route->pattern, (int)(len - 1), route->pattern);
+	}
+}
+
 void conf_idle_warn(struct conf *conf)
 {
 	struct conf *defaults = conf_new();
@@ -171,4 +185,5 @@ void conf_idle_warn(struct conf *conf)
 			told = idle_warn_row(conf, i, defaults);
 	}
 	conf_free(&defaults);
+	idle_warn_of_stars(conf);
 }

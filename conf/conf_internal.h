@@ -8,6 +8,9 @@
 #include "conf/conf.h"
 #include "conf/conf_near.h"
 
+/* What the names of all variables begin with. */
+#define CONF_ENV_PREFIX "UTFEED_"
+
 #include <string.h>
 #include <sys/stat.h>
 

@@ -4,10 +4,12 @@
 #include "conf/conf_internal.h"
 
 /* names: with blanks between. */
-static const struct { const char *names, *advice; } foreign[] = {
-#define FOREIGN(names, advice) { names, advice },
+static const struct { bool of_route; const char *names, *advice; } foreign[] = {
+#define FOREIGN(names, advice) { false, names, advice },
+#define FOREIGN_ROUTE(names, advice) { true, names, advice },
 #include "conf/foreign.def"
 #undef FOREIGN
+#undef FOREIGN_ROUTE
 };
 
 enum { NEAR_NAME_MAX = 64, NEAR_MOST = 2 };
@@ -77,10 +79,10 @@ static bool near_is_among(const struct conf_near *near, const char *names)
 
 const char *conf_near_foreign(const struct conf_near *near)
 {
-	if (near->of_route || near->len > NEAR_NAME_MAX)
+	if (near->len > NEAR_NAME_MAX)
 		return NULL;
 	for (size_t i = 0; i < sizeof(foreign) / sizeof(foreign[0]); i++)
-		if (near_is_among(near, foreign[i].names))
+		if (foreign[i].of_route == near->of_route && near_is_among(near, foreign[i].names))
 			return foreign[i].advice;
 	return NULL;
 }

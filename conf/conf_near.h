@@ -6,7 +6,7 @@
 #include <stddef.h>
 
 /* text: what was written; name: the nearest one so far, NULL: none is near enough. of_route: the names are those of a
- * route's options, which other programs have no names for. */
+ * route's options. */
 struct conf_near { const char *text; size_t len; const char *name; size_t distance; bool of_route; };
 /* Takes the name if it is nearer: at most one letter differs, in a text of six and more two. */
 void conf_near_try(struct conf_near *, const char *name);

@@ -10,9 +10,12 @@
 static void conf_note(struct conf *conf, enum conf_note_level level, const char *text)
 {
 	struct conf_notes *notes = &conf->notes;
+	notes->errors += level == CONF_NOTE_ERROR;
+	if (notes->count && notes->items[notes->count - 1].level == level &&
+	    strcmp(notes->items[notes->count - 1].text, text) == 0)
+		return;
 	char *copy = notes->count < CONF_NOTES_MAX ? strdup(text) : NULL;
 
-	notes->errors += level == CONF_NOTE_ERROR;
 	/* The name of a file may contain any character, even one that a terminal obeys. */
 	for (char *at = copy; at && *at; at++)
 		if ((unsigned char)*at < 0x20 || *at == 0x7f)

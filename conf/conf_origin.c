@@ -42,6 +42,9 @@ static int origin_read(void *member, const char *text, struct conf_error *error)
 
 	if (fault)
 		return conf_fail(error, "'%.200s' is not an origin: %s; " ORIGINS, SHOWN(text), url_error_text(fault));
+	if (url.host.len == 4 && strncmp(text + url.host.at, "unix", 4) == 0)
+		return conf_fail(error, "'%.200s' is the path of a socket, at which utfeed does not ask; " ORIGINS,
+			SHOWN(text));
 	if (url.has_query)
 		return conf_fail(error,
 		    "'%.200s' has a query, which comes from the request; " ORIGINS, SHOWN(text));
@@ -185,6 +188,9 @@ static int listen_fail(const char *text, struct conf_error *error)
 		    "'%.64s' has %s before its port; write 127.0.0.1:%s to serve this machine, or 0.0.0.0:%s "
 		    "to serve others too",
 		    SHOWN(text), port != text && *text != ':' ? "a name, not an address," : "no address", port, port);
+	if (text[strcspn(text, ", \t")])
+		return conf_fail(error, "'%.64s' is more than an address and a port; write a line for each address; "
+		    "TLS has lines of its own, tls-listen = 0.0.0.0:443", SHOWN(text));
 	return conf_fail(error,
 	    "'%.64s' is not an address and a port; write one such as 127.0.0.1:8080, 0.0.0.0:8080, [::1]:8080 or "
 	    "unix:/PATH",

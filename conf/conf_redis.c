@@ -35,7 +35,9 @@ static int read_server(struct conf_redis *redis, const char *text, size_t len, s
 			return conf_fail(error, memchr(text, '@', len) ?
 				"server %zu has a name or a password; write these as cache-redis-user and "
 				"cache-redis-password" : "server %zu is not HOST:PORT" LISTS, redis->n + 1);
-		return conf_fail(error, strstr(text, "://") ? "is a URL" ADDRESSES :
+		return conf_fail(error, !strncmp(text, "rediss:", 7) ? "is a URL" ADDRESSES
+			", with cache-redis-tls = on" : strstr(text, "://") ? "is a URL" ADDRESSES :
+			strchr(text, '/') ? "has a database, and utfeed uses database 0" ADDRESSES :
 			strchr(text, ',') ? "has more than one server" LISTS :
 			"is neither a host with its port nor a path" ADDRESSES);
 	}

@@ -236,6 +236,17 @@ static int route_set_word(struct conf *conf, struct conf_route *route, const cha
 	return status;
 }
 
+/* Whether something in the origin's path looks like ",NAME=VALUE" of an option, or like ";PATTERN=ORIGIN". */
+static bool origin_has_option(const char *origin)
+{
+	for (const char *at = origin; (at = strpbrk(at, ",;"));) {
+		size_t n = strcspn(++at, "=,;");
+		if (at[n] == '=' && (*at == '/' || conf_row_find(conf_route_options, CONF_ROUTE_OPTION_COUNT, at, n)))
+			return true;
+	}
+	return false;
+}
+
 /* PATTERN=ORIGIN, then words NAME=VALUE, separated by blanks. */
 int conf_route_parse(const struct conf_row *row, void *member, const struct conf_value *value, struct conf_error *error)
 {
@@ -256,8 +267,9 @@ int conf_route_parse(const struct conf_row *row, void *member, const struct conf
 	char *origin = read_word(equals + 1, len - (size_t)(equals - at) - 1, error);
 	if (!origin)
 		return conf_fail_in(error, "origin");
-	int status = conf_route_set(route, &conf_route_options[CONF_ROUTE_origin],
-	    &(struct conf_value){ origin, value->where }, error);
+	int status = origin_has_option(origin) ? conf_fail(error, "an option stands in the origin; write a blank "
+	    "between them, as in %s", conf_types[row->type].placeholder) : conf_route_set(route,
+	    &conf_route_options[CONF_ROUTE_origin], &(struct conf_value){ origin, value->where }, error);
 	free(origin);
 	while (status == 0) {
 		at += len;
@@ -275,7 +287,7 @@ int conf_route_parse(const struct conf_row *row, void *member, const struct conf
 static void route_format_word(FILE *out, const struct conf_row *option, const struct conf_route *route, bool shown)
 {
 	bool is_fields = option->type == CONF_TYPE_FIELDS, is_text = option->type == CONF_TYPE_TEXT || is_fields ||
-	    option->type == CONF_TYPE_CONTACT_URL || conf_is_path(option->type);
+	    option->type == CONF_TYPE_NAMES || option->type == CONF_TYPE_CONTACT_URL || conf_is_path(option->type);
 	const char *text = is_text ? *(char *const *)(const void *)((const char *)route + option->offset) : "";
 	bool hides = is_fields && shown, quotes = *text == '"' || text[strcspn(text, " ;")];
 

@@ -63,14 +63,23 @@ static int set_bool(const struct conf_row *row, void *member, const struct conf_
 		{ "false", false },
 		{ "1", true }, { "0", false }
 	};
+	/* Switches that may be taken for something else. Their value may be a secret, and is not shown. */
+	static const struct { const char *option, *advice; } meant[] = {
+		{ "access-log", "access-log-file = FILE is another place for the log" },
+		{ "authorization", "origin-fields-file names a file with a field of your own: Authorization: VALUE" },
+		{ "cookies", "origin-fields-file names a file with a field of your own: Cookie: NAME=VALUE" },
+		{ "cache", "cache-lmdb = FOLDER and cache-redis = HOST:PORT are other places for it" },
+	};
 
-	(void)row;
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
 		if (strcasecmp(value->text, words[i].word) == 0) {
 			*(bool *)member = words[i].is;
 			return 0;
 		}
 	}
+	for (size_t i = 0; i < sizeof(meant) / sizeof(meant[0]); i++)
+		if (strcmp(row->name, meant[i].option) == 0)
+			return conf_fail(error, "is a switch; write on or off; %s", meant[i].advice);
 	return conf_fail(error, "'%.64s' is not a switch; write on or off", SHOWN(value->text));
 }
 
@@ -117,7 +126,9 @@ static int set_policy(const struct conf_row *row, void *member, const struct con
 	}
 	for (unsigned i = 0; i < POLICY_COUNT; i++)
 		add_name(&names, policy_name((enum policy)i));
-	return conf_fail(error, "'%.64s' is not a policy; write one of %s", SHOWN(value->text), names.text);
+	return conf_fail(error, "'%.64s' is not a policy; write one of %s%s", SHOWN(value->text), names.text,
+	    !charset_lookup(value->text, strlen(value->text)) ? "" :
+	    ", or, for an encoding, charset = LABEL below a [route PATTERN]");
 }
 
 static void format_policy(FILE *out, const struct conf_row *row, const void *member)
@@ -272,6 +283,38 @@ static int set_token(const struct conf_row *row, void *member, const struct conf
 static int set_text(const struct conf_row *row, void *member, const struct conf_value *value, struct conf_error *error)
 {
 	return set_string(row, member, value, is_printable, "printable ASCII characters alone", error);
+}
+
+/* Field names with commas between, or *. */
+static int set_names(const struct conf_row *row, void *member, const struct conf_value *value, struct conf_error *error)
+{
+	static const char between[] = ", \t";
+	size_t len;
+
+	for (const char *at = value->text; *(at += strspn(at, between)); at += len) {
+		len = strcspn(at, between);
+		for (size_t i = 0; i < len; i++)
+			if (!type_is_token(at[i]))
+				return conf_fail(error, "'%.64s' is not the name of a field; write names with commas "
+				    "between, or *; origin-fields takes NAME: VALUE", conf_shown(at, len).text);
+	}
+	return set_text(row, member, value, error);
+}
+
+/* What utfeed makes at a path. Words that other programs have in its place would be the names of files. */
+static int set_path(const struct conf_row *row, void *member, const struct conf_value *value, struct conf_error *error)
+{
+	static const char *const words[] = { "on", "yes", "true", "1", "off", "no", "false", "0", "none", "auto", "-",
+		"stdout", "stderr", "syslog", "memory" };
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if (strcasecmp(value->text, words[i]) == 0)
+			return conf_fail(error, "'%s' would be the name of a file here; write a /PATH, "
+			    "or leave this out", words[i]);
+	if (strncmp(value->text, "unix:", 5) == 0)
+		return conf_fail(error, "'%.64s' begins with unix:, which only listeners have; write the /PATH alone",
+			SHOWN(value->text));
+	return set_text(row, member, value, error);
 }
 
 int conf_read_gateway(char *text, struct conf_error *error)

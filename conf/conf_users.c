@@ -223,6 +223,12 @@ void conf_users_read(struct conf *conf)
 
 	if (!*conf->client_auth)
 		return;
+	if (strchr(conf->client_auth, ':') && !strchr(conf->client_auth, '/')) {
+		conf_fail(&error, "%s: what stands here is not the name of a file; write one whose lines are "
+		    "NAME:HASH, which htpasswd -nB NAME makes", place.text);
+		conf_note_error(conf, &error);
+		return;
+	}
 	if (!(text = conf_read(conf->client_auth, USERS_FILE_MAX, &about, &len))) {
 		conf_fail(&error, "%s: %.200s cannot be read: %s; write the name of a file that utfeed may read",
 		    place.text, conf->client_auth, strerror(errno));

@@ -70,7 +70,8 @@ ssize_t cmd_read(int fd, const char *path, void *buf, size_t len)
 		n = read(fd, buf, len);
 	while (n < 0 && errno == EINTR);
 	if (n < 0)
-		fprintf(stderr, "utfeed: %s: %s\n", path, strerror(errno));
+		fprintf(stderr, "utfeed: %s: %s%s\n", path, strerror(errno),
+		    errno == EISDIR ? "; write the name of a file in it" : "");
 	return n;
 }
 

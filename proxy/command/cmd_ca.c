@@ -38,7 +38,8 @@ static int ca_create(const char *path, mode_t mode)
 	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
 
 	if (fd < 0)
-		ca_complain(path, errno == EEXIST ? "is there already, and is not written over" : strerror(errno));
+		ca_complain(path, errno != EEXIST ? strerror(errno) :
+			"is there already, and is not written over; write another name");
 	return fd;
 }
 

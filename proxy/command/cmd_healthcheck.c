@@ -62,7 +62,8 @@ int cmd_healthcheck(int argc, char **argv)
 	if (argc == 2 ? admin_target_of_url(&t, argv[1], "/healthz") : health_from_conf(&t, &any))
 		return CMD_USAGE;
 	if ((status = admin_ask(&t, &answer)) < 0) {
-		printf("unhealthy: %s\n", strerror(errno));
+		printf("unhealthy: %s; write the admin-listen of a running utfeed, as UTFEED_ADMIN_LISTEN or as URL\n",
+		    strerror(errno));
 		status = CMD_BROKEN;
 	} else
 		status = health_tell(any, status, admin_body(answer));

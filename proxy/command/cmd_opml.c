@@ -55,7 +55,8 @@ static int opml_pump(struct normaliser *normaliser, int fd, const char *path)
 	if (rc == NORMALISE_NO_MEMORY)
 		return opml_say(path, "out of memory", CMD_USAGE);
 	if (normaliser_verdict(normaliser)->kind != VERDICT_CHARSET)
-		return opml_say(path, "no subscription list: it is no OPML", CMD_BROKEN);
+		return opml_say(path, "is not a subscription list; write the name of an OPML file, which readers "
+		    "export", CMD_BROKEN);
 	return CMD_OK;
 }
 
@@ -97,7 +98,8 @@ static int opml_run(const char *gateway, const char *path)
 			status = opml_write(&out, &counts, path);
 			break;
 		case OPML_NOT_OPML:
-			status = opml_say(path, "no subscription list: its root is not opml", CMD_BROKEN);
+			status = opml_say(path, "is not a subscription list: its root is not opml; write the name of "
+			    "an OPML file", CMD_BROKEN);
 			break;
 		case OPML_NO_MEMORY:
 			status = opml_say(path, "out of memory", CMD_USAGE);

@@ -82,7 +82,8 @@ static void report_tell(const struct publishers *publishers)
 		    "configuration\n",
 		    publishers->combined, publishers->lines);
 	if (strange > 0)
-		fprintf(stderr, "utfeed: %" PRIu64 " of %" PRIu64 " lines are not of an access log\n", strange,
+		fprintf(stderr, "utfeed: %" PRIu64 " of %" PRIu64 " lines are not of an access log; write "
+		    "the names of logs that utfeed wrote\n", strange,
 		    publishers->lines);
 	if (publishers->left_out > 0)
 		fprintf(stderr, "utfeed: %" PRIu64 " lines are left out: they are of more feeds than %d\n",

@@ -76,7 +76,8 @@ static char *top_ask(struct top_command *command, unsigned feeds, char **answer)
 	else
 		strcpy(command->target.path, command->json ? "/api/fleet" : "/api/fleet?lines=1");
 	if ((status = admin_ask(&command->target, answer)) < 0) {
-		snprintf(command->why, sizeof command->why, "the admin listener does not answer: %s", strerror(errno));
+		snprintf(command->why, sizeof command->why, "the admin listener does not answer: %s; write "
+		    "--admin with the admin-listen of a running utfeed", strerror(errno));
 		return NULL;
 	}
 	char *body = admin_body(*answer);

@@ -99,14 +99,34 @@ static void print_usage(FILE *f)
 		fprintf(f, "  %-11s %s\n", commands[i].name, commands[i].summary);
 }
 
+/* Commands of other programs. */
+static const struct { const char *word, *advice; } elsewhere[] = {
+	{ "start", "utfeed serve" }, { "run", "utfeed serve" },
+	{ "server", "utfeed serve" }, { "daemon", "utfeed serve" },
+	{ "stop", "kill -TERM PID, or systemctl stop utfeed" }, { "quit", "kill -TERM PID, or systemctl stop utfeed" },
+	{ "restart", "utfeed reload for a new configuration, or systemctl restart utfeed" },
+	{ "status", "utfeed top, or utfeed healthcheck" }, { "stats", "utfeed top" },
+	{ "purge", "curl -X PURGE URL" }, { "ban", "curl -X PURGE -H 'X-Purge: prefix' URL" },
+	{ "test", "utfeed serve -c FILE --check-config" }, { "validate", "utfeed serve -c FILE --check-config" },
+	{ "configtest", "utfeed serve -c FILE --check-config" }, { "config", "utfeed serve -c FILE --print-config" },
+	{ "normalize", "utfeed normalise" }, { "convert", "utfeed normalise" },
+};
+
 static int fail_command(const char *word)
 {
 	struct conf_near near = { .text = word, .len = strlen(word) };
 
+	const char *advice = NULL;
+
 	for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
 		conf_near_try(&near, commands[i].name);
+	for (size_t i = 0; i < sizeof elsewhere / sizeof *elsewhere; i++)
+		if (!strcmp(elsewhere[i].word, word))
+			advice = elsewhere[i].advice;
 	fprintf(stderr, "utfeed: unknown command '%.40s'", word);
-	if (near.name)
+	if (advice)
+		fprintf(stderr, "; write %s", advice);
+	else if (near.name)
 		fprintf(stderr, "; did you mean %s?", near.name);
 	putc('\n', stderr);
 	print_usage(stderr);

@@ -76,6 +76,20 @@ static void memory_watch(void)
 
 /* ---- made ---- */
 
+/* What OpenSSL's security level refuses. */
+static const char *why_advice(unsigned long e)
+{
+	switch (ERR_GET_REASON(e)) {
+	case SSL_R_EE_KEY_TOO_SMALL:
+	case SSL_R_CA_KEY_TOO_SMALL:
+		return "; write one whose key is of ECDSA, or of RSA with 2048 bits or more";
+	case SSL_R_CA_MD_TOO_WEAK:
+		return "; write one that is signed with SHA-256";
+	default:
+		return "";
+	}
+}
+
 static int why_set(struct tls_why *why, enum tls_file file, const char *name)
 {
 	static const char *const what[TLS_FILES] = { "TLS", "certificate authorities", "certificate", "private key" };
@@ -91,7 +105,7 @@ static int why_set(struct tls_why *why, enum tls_file file, const char *name)
 	else
 		snprintf(why->text, sizeof why->text, "%s%s%s: %s%s", what[file], *name ? " " : "", name,
 		    reason ? reason : "unknown error",
-		    *name && unread ? "; write the name of a PEM file that utfeed may read" : "");
+		    !*name ? "" : unread ? "; write the name of a PEM file that utfeed may read" : why_advice(e));
 	ERR_clear_error();
 	return -1;
 }

@@ -42,7 +42,7 @@ int unix_socket_fault(const char *path)
 	if (stat(folder, &there))
 		return errno;
 	if (!lstat(path, &there))
-		return S_ISSOCK(there.st_mode) ? 0 : ENOTSOCK;
+		return S_ISSOCK(there.st_mode) ? 0 : S_ISDIR(there.st_mode) ? EISDIR : ENOTSOCK;
 	return faccessat(AT_FDCWD, folder, W_OK | X_OK, AT_EACCESS) ? errno : 0;
 }
 

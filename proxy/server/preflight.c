@@ -38,7 +38,8 @@ static int preflight_resolver(const struct conf *conf)
 static int preflight_resolv_conf(const struct conf *conf)
 {
 	if (!*conf->resolver && access(conf->resolv_conf, R_OK))
-		log_warn("%s: %s: %s; names are asked for at 127.0.0.1", conf_place(conf, NULL, "resolv-conf").text,
+		log_warn("%s: %s: %s; names are asked for at 127.0.0.1; write the name of a file, "
+		    "or resolver = ADDRESS", conf_place(conf, NULL, "resolv-conf").text,
 		    conf->resolv_conf, strerror(errno));
 	return 0;
 }
@@ -138,7 +139,8 @@ static int preflight_takeover(const struct conf *conf)
 static int preflight_hosts(const struct conf *conf)
 {
 	if (conf_where(conf, NULL, "hosts-file") && *conf->hosts_file && access(conf->hosts_file, R_OK))
-		log_warn("%s: %s: %s; no name is known by it", conf_place(conf, NULL, "hosts-file").text,
+		log_warn("%s: %s: %s; no name is known by it; write the name of a file, or leave "
+		    "this out", conf_place(conf, NULL, "hosts-file").text,
 		    conf->hosts_file, strerror(errno));
 	return 0;
 }

@@ -118,7 +118,8 @@ static int place_is_taken(const struct conf *conf, const struct listen_option *o
 {
 	char why[400];
 
-	snprintf(why, sizeof why, "is taken already, at %s", conf_place(conf, NULL, by).text);
+	snprintf(why, sizeof why, "is taken already, %s %s", conf_where(conf, NULL, by) ? "at" : "by the default of",
+	    conf_place(conf, NULL, by).text);
 	return place_fails(conf, option, place, why, place->path ? "; write another path" : "; write another port");
 }
 

@@ -45,6 +45,8 @@ static int find_user(struct privileges *user, const struct conf *conf)
 
 	if (!known && !read_id(conf->user, &user->uid))
 		return privileges_unknown(conf, "user", conf->user,
+			strchr(conf->user, ':') ?
+			": there is no such user; write the group as group = NAME" :
 			": there is no such user; write a name or number of passwd(5)");
 	if (!known && !(known = getpwuid(user->uid)) && !*conf->group)
 		return privileges_unknown(conf, "user", conf->user,

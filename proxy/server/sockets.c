@@ -66,7 +66,7 @@ static const char *gift_fault(int fd)
 	if (fcntl(fd, F_GETFD) < 0)
 		return "is not open";
 	if (family < 0)
-		return "is not a socket";
+		return "is not a socket (systemd.socket(5): ListenStream=)";
 	if (family != AF_INET && family != AF_INET6 && family != AF_UNIX)
 		return "is neither a TCP nor a Unix socket";
 	if (socket_number(fd, SO_TYPE) != SOCK_STREAM)

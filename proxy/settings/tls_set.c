@@ -201,9 +201,10 @@ static int set_route(struct tls_making *making, struct conf_route *route)
 	making->set->n++;
 	if (!shared)
 		warn_of_dates(context, making->conf, route, route_options, settings.cert);
-	if (!route->tls_verify)
-		log_warn("route %s: tls-verify is off: whoever is in between can read and change what is fetched",
-		    route->name);
+	if (!route->tls_verify && (!route->origin.host || route->origin.scheme == URL_HTTPS))
+		log_warn("%s: is off, so whoever is in between can read and change what is fetched; write "
+		    "tls-ca-file = FILE to trust an authority of your own",
+		    conf_place(making->conf, route, "tls-verify").text);
 	return 0;
 }
 

@@ -95,6 +95,10 @@ static const char *link_advice(const char *why)
 		{ "ERR unknown command 'SENTINEL'", "; name Sentinels, or write cache-redis = HOST:PORT" },
 		{ NO_MASTER, "; write the name of its line 'sentinel monitor' before the @ of cache-redis" },
 		{ "Connection refused", "; start that server, or change cache-redis" },
+		{ "No such file or directory", "; start that server, or write another path as cache-redis" },
+		{ "Name or service not known", "; write another host as cache-redis" },
+		{ "Temporary failure in name res", "; let DNS know that host, or write an address as cache-redis" },
+		{ "no answer in time", "; let that server answer sooner, or write a longer cache-redis-timeout" },
 	};
 
 	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)

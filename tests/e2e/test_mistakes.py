@@ -58,6 +58,7 @@ def things(tmp_path_factory, authority, good):
         authority.issue("A former authority", extensions=CA, issuer=None, days=(-9, -1))
     openssl("x509", "-in", good.cert, "-outform", "DER", "-out", str(at / "cert.der"))
     openssl("pkey", "-in", good.key, "-aes128", "-passout", "pass:hunter2", "-out", str(at / "locked.key"))
+    openssl("req", "-x509", "-newkey", "rsa:1024", "-nodes", "-keyout", str(at / "weak.key"), "-out", str(at / "weak.pem"), "-subj", "/CN=localhost")
     for key in (signer.key, old.key):
         os.chmod(key, 0o600)
     os.chmod(other.key, 0o644)
@@ -66,7 +67,7 @@ def things(tmp_path_factory, authority, good):
         free.bind(("127.0.0.1", 0))      # nobody else gets it, and utfeed may
         yield {"none": at / "none" / "x", "absent": at / "absent", "file": at / "file", "folder": at / "folder", "under": at / "file" / "x", "long": at / ("l" * 120),
                "at": at, "cert": good.cert, "key": good.key, "other": other.key, "late": late.cert, "latekey": late.key, "early": early.cert,
-               "earlykey": early.key, "der": at / "cert.der", "locked": at / "locked.key", "text": at / "text.pem", "ca": signer.cert, "cakey": signer.key,
+               "earlykey": early.key, "der": at / "cert.der", "locked": at / "locked.key", "weak": at / "weak.pem", "weakkey": at / "weak.key", "text": at / "text.pem", "ca": signer.cert, "cakey": signer.key,
                "oldca": old.cert, "oldcakey": old.key, "taken": port_of(taken), "port": port_of(free), "sock": at / "s", "conf": "{conf}"}
 
 
@@ -92,6 +93,13 @@ FLAGS = [
     (["--timeout=3s"], "'--timeout'", "is not an option", "write connect-timeout"),
     (["--http2-prior-knowledge"], "'--http2-prior-knowledge'", "is not an option", "write h2c = on"),
     (["--metrics", "on"], "'--metrics'", "is not an option", "write admin-listen"),
+    (["-t"], "'-t'", "is not an option", "write --check-config"),
+    (["-d"], "'-d'", "is not an option", "stays in the foreground"),
+    (["--charset", "koi8-r"], "--charset", "is an option of a route", "write --route 'PATTERN=ORIGIN charset=VALUE'"),
+    (["--origin", "http://h/"], "'--origin'", "is not an option", "write a route"),
+    (["--route", "/a/=http://h/,charset=koi8-r"], "--route: ", "an option stands in the origin", "write a blank between them"),
+    (["--route", "/a/=http://h/;/b/=http://i/"], "--route: ", "an option stands in the origin", "write a blank between them"),
+    (["--listen", "127.0.0.1:1,127.0.0.1:2"], "--listen: ", "is more than an address and a port", "write a line for each"),
     (["--no-cache"], "'--no-cache'", "is not an option", "write --cache off"),
     (["--disable-gzip"], "'--disable-gzip'", "is not an option", "write --gzip off"),
     (["--no-workers"], "'--no-workers'", "is not an option", "utfeed serve --help lists them"),
@@ -130,6 +138,7 @@ def test_flags(args, where, wrong, write):
 
 VARIABLES = [
     ({"UTFEED_POLICY": "best"}, "UTFEED_POLICY: ", "'best' is not a policy", "write one of auto, rome-strict"),
+    ({"UTFEED_CLIENT_ALLOW": '"10.0.0.0/8"'}, "UTFEED_CLIENT_ALLOW: ", "is not an address block", "leave the quotes out"),
     ({"UTFEED_LISTEN": "127.0.0.1:80;x"}, "UTFEED_LISTEN: ", "'x' is not an address and a port", "write one such as"),
     ({"UTFEED_OUTPUT": "latin1"}, "UTFEED_OUTPUT: ", "'latin1' is not known", "write utf-8 or us-ascii"),
     ({"UTFEED_CONFIG": "/etc/utfeed/none/such"}, "/etc/utfeed/none/such: ", "No such file or directory", "utfeed serve --print-sample"),
@@ -158,6 +167,26 @@ FILES = [
     ("listen: 127.0.0.1:80", "2: listen: ", "has no = behind its name", "write listen = VALUE"),
     ("nonsense", "2: ", "not a line that utfeed knows", "write NAME = VALUE"),
     ("polcy = auto", "2: ", "'polcy' is not an option", "did you mean policy?"),
+    ("http_port = 3128", "2: ", "'http_port' is not an option", "write the port behind the address of listen"),
+    ("cache_mem = 256", "2: ", "'cache_mem' is not an option", "write cache-bytes"),
+    ("worker_connections = 1024", "2: ", "'worker_connections' is not an option", "write max-connections"),
+    ("proxy_cache_valid = 5m", "2: ", "'proxy_cache_valid' is not an option", "write freshness-floor"),
+    ("proxy_read_timeout = 60s", "2: ", "'proxy_read_timeout' is not an option", "first-byte-timeout"),
+    ("client_max_body_size = 1m", "2: ", "'client_max_body_size' is not an option", "write cache-object-max"),
+    ("ssl_protocols = TLSv1.2", "2: ", "'ssl_protocols' is not an option", "write tls-listen-min"),
+    ("set_real_ip_from = 10.0.0.1", "2: ", "'set_real_ip_from' is not an option", "write trusted-proxies"),
+    ("auth_basic_user_file = /etc/x", "2: ", "'auth_basic_user_file' is not an option", "write client-auth"),
+    ("limit_req = 10", "2: ", "'limit_req' is not an option", "write client-rate"),
+    ("proxy_cache_use_stale = error", "2: ", "'proxy_cache_use_stale' is not an option", "write stale-if-error"),
+    ("proxy_set_header = X-A: b", "2: ", "'proxy_set_header' is not an option", "write origin-fields"),
+    ("visible_hostname = h", "2: ", "'visible_hostname' is not an option", "write hosts"),
+    ("backlog = 511", "2: ", "'backlog' is not an option", "leave it out"),
+    ("cache-redis-sentinel = h:1", "2: ", "'cache-redis-sentinel' is not an option", "write cache-redis = sentinel://NAME@HOST:PORT"),
+    ("cache-redis-db = 1", "2: ", "'cache-redis-db' is not an option", "leave it out"),
+    ("UTFEED_LISTEN = 127.0.0.1:80", "2: ", "a variable stands here", "write the option's name"),
+    ("export UTFEED_LISTEN=127.0.0.1:80", "2: ", "is a shell script", "write lines of the form"),
+    ("[route /a/]\nproxy_pass = http://h/", "3: ", "'proxy_pass' is not an option", "write origin = URL"),
+    ("[route /a/]\norigin = http://h/\nproxy_set_header = X-A: b", "4: ", "'proxy_set_header' is not an option", "write origin-fields"),
     ("port = 80", "2: ", "'port' is not an option", "write the port behind the address of listen"),
     ("server = h", "2: ", "'server' is not an option", "write a route"),
     ("user-agent = \"a", "2: user-agent: ", "no closing quote", "write \" at its end"),
@@ -190,6 +219,10 @@ FILES = [
     ("[route /a/]\norigin = http://h/\n[route /a/]\norigin = http://i/", ": ", "route /a/ is also set at", "write one route for each pattern"),
     ("[route /a/]\norigin = http://h/\nsniff-bytes = 2k", "4: sniff-bytes: ", "is not an option of a route", "write it above the first section"),
     ("[route /a/]\norigin = http://h/\nchrset = utf-8", "4: ", "'chrset' is not an option", "did you mean charset?"),
+    ("[route /a/]\norigin = http://unix:/run/x.sock", "3: origin: ", "is the path of a socket", "write http://host[:port][/path]"),
+    ("[route /a/]\norigin = http://h/\nauthorization = user:hunter2", "4: authorization: ", "is a switch", "write on or off; origin-fields-file"),
+    ("[route /a/]\norigin = http://h/\ncookies = sid=hunter2", "4: cookies: ", "is a switch", "write on or off; origin-fields-file"),
+    ("[route /a/]\norigin = http://h/\nrequest-fields = X-Key: abc", "4: request-fields: ", "'X-Key:' is not the name of a field", "write names with commas"),
     ("[route /a/]\norigin = http://h/\norigin-fields = hunter2", "4: origin-fields: ", "field 1 is not NAME: VALUE", "write NAME: VALUE"),
     ("[route /a/]\norigin = http://h/\norigin-fields = Host: x", "4: origin-fields: ", "Host is a field that utfeed writes itself", "write the host there"),
     ("[route /a/]\norigin = http://h/\norigin-fields = User-Agent: x", "4: origin-fields: ", "User-Agent is a field that utfeed writes itself", "write user-agent = "),
@@ -217,6 +250,9 @@ FILES = [
     ("cache-bytes = all", "2: cache-bytes: ", "'all' is not a size", "or auto"),
     ("client-rate = 5/day", "2: client-rate: ", "'5/day' is not a rate", "a whole number with /s, /m or /h"),
     ("listen-mode = 0888", "2: listen-mode: ", "'0888' is not a file mode", "write octal digits"),
+    ("access-log = /var/log/utfeed.log", "2: access-log: ", "is a switch", "access-log-file = FILE"),
+    ("cache = redis", "2: cache: ", "is a switch", "cache-redis = HOST:PORT"),
+    ("policy = koi8-r", "2: policy: ", "'koi8-r' is not a policy", "charset = LABEL below a [route PATTERN]"),
     ("gateway = maybe", "2: gateway: ", "'maybe' is not a switch", "write on or off"),
     ("log-level = verbose", "2: log-level: ", "'verbose' is not known", "write error, warn, info or debug"),
     ("sandbox = full", "2: sandbox: ", "'full' is not known", "write on, off, seccomp, landlock or strict"),
@@ -230,6 +266,8 @@ FILES = [
     ("client-allow = 10.0.0.1/8", "2: client-allow: ", "'10.0.0.1/8' has bits set behind its prefix", "write 10.0.0.0/8"),
     ("client-allow = 2001:db8::1/32", "2: client-allow: ", "has bits set behind its prefix", "write 2001:db8::/32"),
     ("client-allow = lan.example", "2: client-allow: ", "'lan.example' is not an address block", "write address blocks such as"),
+    ("client-allow = all", "2: client-allow: ", "'all' is not an address block", "write 0.0.0.0/0, ::/0 for everybody"),
+    ("allow = any", "2: allow: ", "'any' would be a host of that name", "write * for all"),
     ("client-allow =", "2: client-allow: ", "is empty", "write address blocks such as"),
     ("allow = https://h.example/", "2: allow: ", "is a URL, and only its host counts here", "example.org (the host)"),
     ("allow = h.example:http", "2: allow: ", "'h.example:http' is not a destination", "with :PORT"),
@@ -244,6 +282,8 @@ FILES = [
     ("resolver = 127.0.0.1,dns.example", "2: resolver: ", "is not a list of addresses", "write ADDR, ADDR:PORT"),
     # Redis and LMDB
     ("cache-redis = 6379", "2: cache-redis: ", "is neither a host with its port nor a path", "write HOST:PORT"),
+    ("cache-redis = rediss://h:6379", "2: cache-redis: ", "is a URL", "with cache-redis-tls = on"),
+    ("cache-redis = h:6379/1", "2: cache-redis: ", "has a database", "write HOST:PORT"),
     ("cache-redis = redis://:hunter2@h:6379/0", "2: cache-redis: ", "is a URL", "write HOST:PORT"),
     ("cache-redis = h:1\ncache-lmdb = /a", "2: cache-redis: ", "cache-lmdb is set too", "write one of them"),
     ("cache-redis = /run/r.sock\ncache-redis-tls = on", "3: cache-redis-tls: ", "a socket has no TLS", "write HOST:PORT as cache-redis"),
@@ -257,6 +297,10 @@ FILES = [
     ("cache-lmdb = {under}", "2: cache-lmdb: {under}: ", "Not a directory", "write another path"),
     ("cache-redis = h:1\ncache-redis-tls = on\ncache-redis-ca-file = {absent}", ": cache-redis-", ": ", "; write "),
     # files and sockets
+    ("access-log-file = stdout", "2: access-log-file: ", "'stdout' would be the name of a file", "or leave this out"),
+    ("cache-lmdb = on", "2: cache-lmdb: ", "'on' would be the name of a file", "write a /PATH"),
+    ("takeover-socket = unix:/run/x", "2: takeover-socket: ", "begins with unix:, which only listeners have", "write the /PATH alone"),
+    ("listen = unix:{folder}", "2: listen: unix:{folder}: ", "Is a directory", "write the path of a file"),
     ("access-log-file = {none}", "2: access-log-file: {none}: ", "No such file or directory", "make the folder that is missing"),
     ("access-log-file = {folder}", "2: access-log-file: {folder}: ", "Is a directory", "write the path of a file"),
     ("access-log-file = {under}", "2: access-log-file: {under}: ", "Not a directory", "write another path"),
@@ -288,6 +332,8 @@ FILES = [
     ("tls-listen = 127.0.0.1:0\ntls-listen-cert = {cert}\ntls-listen-key = {other}", "4: tls-listen-key: ", "is not the key of certificate {cert}",
      "write the two files of one pair"),
     ("tls-listen = 127.0.0.1:0\ntls-listen-cert = {der}\ntls-listen-key = {key}", "3: tls-listen-cert: ", "is DER", "write a PEM file"),
+    ("tls-listen = 127.0.0.1:0\ntls-listen-cert = {weak}\ntls-listen-key = {weakkey}", "3: tls-listen-cert: ", "ee key too small", "RSA with 2048 bits"),
+    ("tls-listen = 127.0.0.1:8080\ntls-listen-cert = {cert}\ntls-listen-key = {key}\nuser = nobody:nogroup", "5: user: ", "there is no such user", "write the group as group = NAME"),
     ("tls-listen = 127.0.0.1:0\ntls-listen-cert = {text}\ntls-listen-key = {key}", "3: tls-listen-cert: ", "has no certificate", "write the name of a file with"),
     ("tls-listen = 127.0.0.1:0\ntls-listen-cert = {cert}\ntls-listen-key = {locked}", "4: tls-listen-key: ", "is encrypted", "write it without one"),
     ("admin-listen = 127.0.0.1:0\nadmin-tls-cert = {folder}", "3: admin-tls-cert: ", "is a folder", "write the name of a PEM file"),
@@ -310,6 +356,7 @@ FILES = [
      "write for example connect-allow"),
     # passwords of clients
     ("client-auth = {absent}", "2: client-auth: {absent} cannot be read: ", "No such file or directory", "write the name of a file"),
+    ("client-auth = alice:hunter2", "2: client-auth: ", "is not the name of a file", "htpasswd -nB NAME"),
     ("client-auth = {file}", "2: client-auth: {file} ", "names nobody", "htpasswd -nB NAME"),
     ("client-auth = {at}/hunter.users", "hunter.users:1: ", "is not NAME:HASH", "htpasswd -nB NAME"),
     ("client-auth = {at}/plain.users", "plain.users:1: the hash of 'alice' ", "is not of a kind that utfeed takes", "write bcrypt"),
@@ -367,8 +414,12 @@ WARNINGS = [
     ("tls-listen = 127.0.0.1:0\ntls-listen-cert = {early}\ntls-listen-key = {earlykey}", "3: tls-listen-cert: ", "is not valid before", "renew it"),
     ("tls-listen = 127.0.0.1:0\ntls-listen-cert = {cert}\ntls-listen-key = {key}\ntls-listen-min = 1.0", "5: tls-listen-min: ", "TLS before 1.2 is broken", "write 1.2"),
     ("listen = 127.0.0.1:0\nadmin-listen = 127.0.0.1:{port}\n[route /a/]\norigin = http://127.0.0.1:{port}/", "4: ", "is a listener of utfeed itself", "write the address of the origin"),
-    ("resolv-conf = {absent}", "2: resolv-conf: {absent}: ", "No such file or directory", "names are asked for at 127.0.0.1"),
-    ("hosts-file = {absent}", "2: hosts-file: {absent}: ", "No such file or directory", "no name is known by it"),
+    ("resolv-conf = {absent}", "2: resolv-conf: {absent}: ", "No such file or directory; names are asked for at 127.0.0.1", "resolver = ADDRESS"),
+    ("hosts-file = {absent}", "2: hosts-file: {absent}: ", "No such file or directory; no name is known by it", "leave this out"),
+    ("listen = 0.0.0.0:{port}\nclient-allow = 127.0.0.1", "2: listen: ", "client-allow lets none of them in", "write their addresses into client-allow"),
+    ("listen = 127.0.0.1:0\n[route /a/*]\norigin = http://h.test/", "3: ", "the * of route /a/* stands for itself", "write /a/"),
+    ("listen = 127.0.0.1:0\n[route /a/]\norigin = https://h.test/\ntls-verify = off", "5: tls-verify: ", "is off, so whoever is in between", "write tls-ca-file"),
+    ("listen = 127.0.0.1:0\n[route /a/]\norigin = http://h.test/\ntls-verify = off", "5: tls-verify: ", "has no effect, because its origin is http", "or leave this out"),
     ("cache = off\ncache-lmdb = {folder}/lmdb", "3: cache-lmdb: ", "has no effect, because cache is off", "write cache = on"),
     ("cache-lmdb-bytes = 2g", "2: cache-lmdb-bytes: ", "has no effect, because cache-lmdb names no folder", "write cache-lmdb = "),
     ("cache-redis-user = feeds", "2: cache-redis-user: ", "has no effect, because cache-redis names no server", "write cache-redis = HOST:PORT"),
@@ -397,7 +448,7 @@ def test_warnings(things, tmp_path, lines, where, wrong, write):
     assert len(re.findall("warning: ", said)) == 1, said
 
 
-@pytest.mark.parametrize("variable, write", [("UTFEED_POLCY", "did you mean UTFEED_POLICY?"), ("UTFEED_LOG_FILE", "write access-log-file"), ("UTFEED_NONSENSE_NAME", "leave it out")])
+@pytest.mark.parametrize("variable, write", [("UTFEED_POLCY", "did you mean UTFEED_POLICY?"), ("UTFEED_LOG_FILE", "write access-log-file"), ("UTFEED_PORT", "write the port behind the address"), ("UTFEED_NONSENSE_NAME", "leave it out")])
 def test_variables_that_are_none(variable, write):
     said = run("serve", "--listen", "127.0.0.1:0", "--check-config", env={variable: "hunter2"}, status=0)
     assert told(said, variable, "is not the variable of an option", write) and "hunter2" not in said, said
@@ -436,6 +487,14 @@ def test_files_of_somebody_else(things, lines, where, wrong, write):
 
 COMMANDS = [
     (["chek", "feed.xml"], "utfeed: ", "unknown command 'chek'", "did you mean check?"),
+    (["start"], "utfeed: ", "unknown command 'start'", "write utfeed serve"),
+    (["stop"], "utfeed: ", "unknown command 'stop'", "write kill -TERM PID"),
+    (["purge", "http://h/"], "utfeed: ", "unknown command 'purge'", "write curl -X PURGE URL"),
+    (["configtest"], "utfeed: ", "unknown command 'configtest'", "write utfeed serve -c FILE --check-config"),
+    (["check", "."], ".: ", "Is a directory", "write the name of a file in it"),
+    (["opml", "--gateway", "http://h", os.path.abspath(__file__)], "test_mistakes.py: ", "is not a subscription list", "write the name of an OPML file"),
+    (["ca", "--cert", os.path.abspath(__file__), "--key", "k"], "test_mistakes.py: ", "is there already", "write another name"),
+    (["top", "--admin", "http://127.0.0.1:1"], "utfeed: ", "does not answer", "write --admin with the admin-listen"),
     (["check", "absent.xml"], "absent.xml: ", "No such file or directory", "write the name of a file, or a URL"),
     (["check", "example.org/feed.xml"], "example.org/feed.xml: ", "there is no such file", "write: utfeed check 'https://example.org/feed.xml'"),
     (["check", "feed:https://example.org/f"], "feed:https://example.org/f: ", "there is no such file", "write: utfeed check 'https://example.org/f'"),
@@ -457,9 +516,13 @@ COMMANDS = [
 ]
 
 
+STATUS = {"is not a subscription list": 1, "does not answer": 1, "does not name a running utfeed": 1,
+          "the configuration has neither takeover-socket nor admin-listen": 1}      # 2 otherwise
+
+
 @pytest.mark.parametrize("args, where, wrong, write", COMMANDS, ids=[" ".join(row[0]) for row in COMMANDS])
 def test_commands(tmp_path, args, where, wrong, write):
-    said = run(*args, status=1 if args[0] == "reload" else 2, cwd=tmp_path)
+    said = run(*args, status=STATUS.get(wrong, 2), cwd=tmp_path)
     if "usage" in write:
         assert wrong in said and write in said[said.index(wrong):], said
     else:
