@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "proxy/base/loose_date.h"
 #include "proxy/base/slice.h"
-#include "proxy/feeds/feed_date.h"
 #include "proxy/object/object.h"
 
 enum { HINTS_IOV = 8, HOUR_S = 3600, DAY_S = 86400, EPOCH_DAY = 4 /* a Thursday */ };
@@ -111,7 +111,7 @@ static void take_date(struct hints_reader *reader, struct slice text)
 {
 	int64_t date;
 
-	if (feed_date_read(text, &date) && date <= reader->now && date > reader->hints->newest)
+	if (loose_date_read(text, &date) && date <= reader->now && date > reader->hints->newest)
 		reader->hints->newest = date;
 }
 

@@ -2,6 +2,7 @@
 #include "proxy/http/pause_fields.h"
 
 #include "proxy/base/http_date.h"
+#include "proxy/base/loose_date.h"
 
 /* Numbers from here on are a time of day: as seconds to wait they would be 30 years. */
 static const uint64_t pause_epoch_s = 1000000000, pause_epoch_ms = 1000000000000;
@@ -43,7 +44,7 @@ static uint32_t pause_read_date(struct slice s, int64_t wall_s)
 {
 	int64_t then;
 
-	return http_date_read(s, wall_s, &then) ? pause_until(then, wall_s) : 0;
+	return http_date_read(s, wall_s, &then) || loose_date_read(s, &then) ? pause_until(then, wall_s) : 0;
 }
 
 /* Seconds to wait, or a date. */

@@ -1,5 +1,5 @@
-/* Dates of items; see feed_date.h. */
-#include "proxy/feeds/feed_date.h"
+/* Dates as publishers write them; see loose_date.h. */
+#include "proxy/base/loose_date.h"
 
 #include <string.h>
 
@@ -137,7 +137,7 @@ static bool date_iso_8601(struct slice s, struct http_date_parts *date)
 	return true;
 }
 
-bool feed_date_read(struct slice s, int64_t *seconds)
+bool loose_date_read(struct slice s, int64_t *seconds)
 {
 	struct http_date_parts d = { 0 };
 

@@ -1,6 +1,6 @@
-/* Owns the cases of proxy/feeds/feed_date.c: dates of items as RFC 822 and ISO 8601 define them, and as publishers write them.
+/* Owns the cases of proxy/base/loose_date.c: dates as RFC 822 and ISO 8601 define them, and as publishers write them.
  * Invariant: each row names its rule; all good dates are the same second unless a row says otherwise. */
-#include "proxy/feeds/feed_date.h"
+#include "proxy/base/loose_date.h"
 #include "tests/unit/unit.h"
 
 #include <stdlib.h>
@@ -47,7 +47,7 @@ static void good(void)
 
 	for (size_t i = 0; i < COUNT(cases); i++) {
 		int64_t got = -1;
-		bool is = feed_date_read((struct slice){ cases[i].text, strlen(cases[i].text) }, &got);
+		bool is = loose_date_read((struct slice){ cases[i].text, strlen(cases[i].text) }, &got);
 
 		UNIT_ROW(is && got == T0 + cases[i].later, "%s: %d %lld", cases[i].rule, is, (long long)got - T0);
 	}
@@ -62,7 +62,7 @@ static void none(void)
 	for (size_t i = 0; i < COUNT(texts); i++) {
 		int64_t got;
 
-		UNIT_ROW(!feed_date_read((struct slice){ texts[i], strlen(texts[i]) }, &got), "%s", texts[i]);
+		UNIT_ROW(!loose_date_read((struct slice){ texts[i], strlen(texts[i]) }, &got), "%s", texts[i]);
 	}
 }
 
@@ -75,12 +75,12 @@ static void cut(void)
 		for (size_t len = 0; len < strlen(texts[i]); len++) {
 			char *copy = strndup(texts[i], len);
 			int64_t got, again;
-			bool is = feed_date_read((struct slice){ texts[i], len }, &got);
+			bool is = loose_date_read((struct slice){ texts[i], len }, &got);
 
 			CU_ASSERT_PTR_NOT_NULL_FATAL(copy);
-			UNIT_ROW(feed_date_read((struct slice){ copy, len }, &again) == is && (!is || got == again), "%s, %zu bytes", texts[i], len);
+			UNIT_ROW(loose_date_read((struct slice){ copy, len }, &again) == is && (!is || got == again), "%s, %zu bytes", texts[i], len);
 			free(copy);
 		}
 }
 
-UNIT_SUITE(feed_date, { "good", good }, { "none", none }, { "cut", cut })
+UNIT_SUITE(loose_date, { "good", good }, { "none", none }, { "cut", cut })
