@@ -2,6 +2,7 @@
 #include "proxy/http/freshness.h"
 
 #include "proxy/base/http_date.h"
+#include "proxy/base/loose_date.h"
 
 enum { HEURISTIC_MAX_S = 24 * 3600, ADAPTIVE_MAX_S = 3600, HEURISTIC_SHARE = 10, SOON_SHARE = 10, SOON_MAX_S = 60 };
 
@@ -178,12 +179,15 @@ static int64_t age_value(const struct http_msg *m)
 }
 
 /* When the response last changed: by Last-Modified, else by its newest item, else as long ago as can be told. Whatever
- * these say, it has not changed since it was first seen as it is. A date to come says nothing. */
+ * these say, it has not changed since it was first seen as it is. A date to come says nothing. Feeds have Last-Modified
+ * in more forms than HTTP has. */
 static int64_t changed(const struct http_msg *m, int64_t date, int64_t now, const struct freshness_settings *settings)
 {
+	struct slice last = http_msg_get(m, H_LAST_MODIFIED);
 	int64_t at = date, modified;
 
-	if (http_date_read(http_msg_get(m, H_LAST_MODIFIED), now, &modified) && modified <= date)
+	if ((http_date_read(last, now, &modified) || (settings->adaptive && loose_date_read(last, &modified))) &&
+	    modified <= date)
 		at = modified;
 	else if (settings->adaptive && settings->newest)
 		at = settings->newest;
