@@ -24,17 +24,11 @@ int conf_intercept_settle(const struct conf *conf, struct conf_error *error)
 	return 0;
 }
 
-static void warn_of_old_tls(struct conf *conf, const char *option, enum conf_tls_min min, bool in_use)
+void conf_intercept_warn(struct conf *conf)
 {
-	if (in_use && min < CONF_TLS_1_2)
+	if (conf->tls_listen_min < CONF_TLS_1_2 && (conf->tls_listen.count || conf->intercept.count))
 		conf_warn(conf,
 		    "%s: TLS before 1.2 is broken: anybody between these clients and utfeed can read and change their "
 		    "responses; keep utfeed on the same machine or network as they are, or write 1.2",
-		    conf_place(conf, NULL, option).text);
-}
-
-void conf_intercept_warn(struct conf *conf)
-{
-	warn_of_old_tls(conf, "tls-listen-min", conf->tls_listen_min, conf->tls_listen.count);
-	warn_of_old_tls(conf, "intercept-tls-min", conf->intercept_tls_min, conf->intercept.count);
+		    conf_place(conf, NULL, "tls-listen-min").text);
 }

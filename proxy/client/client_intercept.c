@@ -282,12 +282,12 @@ static void client_ask_leaf(struct client *c, const struct tls_hello *hello)
 /* Says clearly why the handshake that follows will fail. */
 static void client_judge_version(struct client *c, const struct tls_hello *hello)
 {
-	enum conf_tls_min min = client_conf(c)->intercept_tls_min;
+	enum conf_tls_min min = client_conf(c)->tls_listen_min;
 
 	c->opened->old = hello->version < tls_numbers[min];
 	if (c->opened->old)
 		log_line_of(LOG_LEVEL_INFO, &c->exchange->id,
-		    "intercept: %s speaks TLS 1.%d at most, and intercept-tls-min asks for 1.%d", conn_peer(c->conn),
+		    "intercept: %s speaks TLS 1.%d at most, and tls-listen-min asks for 1.%d", conn_peer(c->conn),
 		    hello->version > 0x0300 ? hello->version - 0x0301 : 0, (int)min);
 }
 

@@ -18,8 +18,7 @@ static const char *const options[] = { [CA_FILE_NONE] = "intercept", [CA_FILE_CE
 	[CA_FILE_KEY] = "intercept-ca-key" };
 
 /* All options that a reload takes together. */
-static const char *const kept_options[] = { "intercept", "intercept-ca-cert", "intercept-ca-key", "intercept-else",
-	"intercept-tls-min" };
+static const char *const kept_options[] = { "intercept", "intercept-ca-cert", "intercept-ca-key", "intercept-else" };
 
 /* A name that stands for all that the destination means: if the authority may not sign for it, clients refuse some of
  * them at least. Nothing is ever below .invalid (RFC 6761 section 6.4). */
@@ -62,7 +61,7 @@ static int check_names(const struct ca *ca, const struct conf *conf, struct ca_w
 static struct interception *interception_make(const struct conf *conf, struct ca_why *why)
 {
 	const struct tls_settings tls = { .side = TLS_SERVER, .ca_file = "", .cert = "", .key = "",
-		.min = tls_set_version(conf->intercept_tls_min), .h2 = true };
+		.min = tls_set_version(conf->tls_listen_min), .h2 = true };
 	struct interception *interception = calloc(1, sizeof *interception);
 	struct ca *ca = interception ? ca_read(conf->intercept_ca_cert, conf->intercept_ca_key, why) : NULL;
 	struct tls_why tls_why = { TLS_FILE_NONE, "out of memory" };

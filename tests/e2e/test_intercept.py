@@ -505,18 +505,18 @@ def test_long_name(opening, secure, enter):
 
 @pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1, ssl.TLSVersion.TLSv1_1])
 def test_old_client(opening, tls_origin, good, enter, tmp_path, version):
-    """Refused by default, with a line that says so; readable where intercept-tls-min says so, though the origin speaks TLS 1.3 alone."""
+    """Refused by default, with a line that says so; readable where tls-listen-min says so, though the origin speaks TLS 1.3 alone."""
     own = OwnCa(tmp_path, "--rsa")
     origin = tls_origin(server_context(good, ssl.TLSVersion.TLSv1_3))
     origin.serve(lambda request: feed())
     proxy = opening(by=own)
     with pytest.raises(ssl.SSLError, match="(?i)protocol.version"):
         enter(proxy, origin, context=own.context(version))
-    proxy.says("and intercept-tls-min asks for 1.2")
-    proxy = opening("--intercept-tls-min", "1.0", by=own)
+    proxy.says("and tls-listen-min asks for 1.2")
+    proxy = opening("--tls-listen-min", "1.0", by=own)
     client = enter(proxy, origin, context=own.context(version))
     assert client.tls.version() == version.name.replace("_", ".") and is_read(client.get("/feed"))
-    assert "--intercept-tls-min: TLS before 1.2 is broken" in proxy.err.text()
+    assert "--tls-listen-min: TLS before 1.2 is broken" in proxy.err.text()
 
 
 def by_s_client(proxy, port, cert):
@@ -542,12 +542,12 @@ def test_old_tools(opening, tls_origin, good, tmp_path, ask):
     origin.serve(lambda request: feed())
     said, _ = ask(opening(by=own), origin.port, own.cert)
     assert b"X-Encoding-Rule" not in said
-    said, old = ask(opening("--intercept-tls-min", "1.0", by=own), origin.port, own.cert)
+    said, old = ask(opening("--tls-listen-min", "1.0", by=own), origin.port, own.cert)
     assert old and b"Content-Type: application/xml; charset=utf-8" in said and "Новости".encode() in said
 
 
 def test_newest_alone(opening, secure, enter):
-    proxy = opening("--intercept-tls-min", "1.3")
+    proxy = opening("--tls-listen-min", "1.3")
     with pytest.raises(ssl.SSLError, match="(?i)protocol.version"):
         enter(proxy, secure, version=ssl.TLSVersion.TLSv1_2)
     assert enter(proxy, secure, version=ssl.TLSVersion.TLSv1_3).tls.version() == "TLSv1.3"
@@ -570,7 +570,7 @@ def test_tls_listen_min(listening, origin, authority):
 
 def test_origins_are_not_weakened(opening, tls_origin, good, enter):
     """An origin that knows TLS 1.0 alone stays refused, whatever clients may speak."""
-    proxy = opening("--intercept-tls-min", "1.0")
+    proxy = opening("--tls-listen-min", "1.0")
     origin = tls_origin(server_context(good, ssl.TLSVersion.TLSv1, weak=True))
     Background(origin.refused)
     assert error_of(enter(proxy, origin, looks=False).get("/feed")) == "tls_protocol_error"
@@ -656,7 +656,7 @@ def test_names_that_the_authority_may_not_sign(tmp_path, hosts, word):
     (["--intercept", "a", "--intercept-ca-cert", "b"], "--intercept: needs an authority"),
     (["--intercept", "a", "--intercept-ca-cert", "b", "--intercept-ca-key", "c", "--forward", "off"], "--intercept: needs the forward proxy"),
     (["--intercept", "a", "--intercept-ca-cert", "b", "--intercept-ca-key", "c", "--intercept-else", "tunnel"], "--intercept-else: tunnel leads nowhere"),
-    (["--intercept-tls-min", "0.9"], "write 1.0, 1.1, 1.2 or 1.3"), (["--intercept", "a:443"], "not a destination"),
+    (["--tls-listen-min", "0.9"], "write 1.0, 1.1, 1.2 or 1.3"), (["--intercept", "a:443"], "not a destination"),
 ])
 def test_options_that_do_not_fit(tmp_path, options, word):
     starts(options, word, tmp_path)
@@ -704,7 +704,7 @@ def test_reload_as_a_whole(start, authority, secure, enter, tmp_path, spoilt):
         os.chmod(second.key, 0o644)
     if spoilt == "pair":
         second.key = own.key
-    write(conf, second, "example.org" if spoilt != "names" else "other.test", "via = anew", "intercept-tls-min = 1.3")
+    write(conf, second, "example.org" if spoilt != "names" else "other.test", "via = anew", "tls-listen-min = 1.3")
     proxy.reload()
     proxy.says("interception stays as it was")
     got = enter(proxy, secure, context=own.context(ssl.TLSVersion.TLSv1_2)).get("/feed")

@@ -95,7 +95,6 @@ static const struct { const char *name, *text, *formatted; } values[] = {
 	{ "intercept-ca-cert", "/etc/utfeed/ca.pem", "/etc/utfeed/ca.pem" },
 	{ "intercept-ca-key", "/etc/utfeed/ca.key", "/etc/utfeed/ca.key" },
 	{ "intercept-else", "Tunnel", "tunnel" },
-	{ "intercept-tls-min", "1.0", "1.0" },
 	{ "pac", "on", "on" },
 	{ "policy", "rome-strict", "rome-strict" },
 	{ "client-policy", "any", "any" },

@@ -70,7 +70,6 @@ static const struct { const char *text, *option, *because; } idle[] = {
 	{ "intercept-ca-cert = a", "intercept-ca-cert", "intercept names no host" },
 	{ "intercept-ca-key = a", "intercept-ca-key", "intercept names no host" },
 	{ "intercept-else = tunnel", "intercept-else", "intercept names no host" },
-	{ "intercept-tls-min = 1.3", "intercept-tls-min", "intercept names no host" },
 	{ ROUTE "normalise = off\npolicy = rfc7303", "policy", "normalise is off" },
 	{ ROUTE "normalise = off\non-error = pass", "on-error", "normalise is off" },
 	{ ROUTE "normalise = off\nrepair = none", "repair", "normalise is off" },
