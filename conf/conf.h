@@ -24,7 +24,7 @@ enum { CONF_UNIX_PATH_MAX = 107 };      /* Bytes of a socket's path (unix(7), su
 #define CONF_LIMIT_TEXT(number) #number
 /* The changes of a feed's text beside repairs. */
 enum conf_rewrite { CONF_REWRITE_OFF, CONF_REWRITE_ENCLOSURES };
-enum conf_moved { CONF_MOVED_FOLLOW, CONF_MOVED_TELL };
+enum conf_moved { CONF_MOVED_OFF, CONF_MOVED_FOLLOW, CONF_MOVED_TELL };
 #define CONF_INTERVAL_AUTO UINT64_MAX
 enum conf_client_policy { CLIENT_POLICY_OFF, CLIENT_POLICY_LOOPBACK, CLIENT_POLICY_ANY };
 enum conf_client_field { CLIENT_FIELD_X_FORWARDED_FOR, CLIENT_FIELD_FORWARDED };

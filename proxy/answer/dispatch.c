@@ -74,17 +74,12 @@ static int dispatch_policy(const struct request_context *ctx, const struct reque
 	return policy_lookup(name.at, name.len);
 }
 
-/* A feed that says more than a day by mistake is asked for once a day all the same. */
-enum { FEED_HINT_MAX_S = 24 * 60 * 60 };
-
 /* What the route adds to RFC 9111 where a response says nothing. */
-static struct freshness_settings dispatch_freshness(const struct conf *conf, const struct conf_route *route)
+static struct freshness_settings dispatch_freshness(const struct conf_route *route)
 {
 	return (struct freshness_settings){
 		.floor_s = (uint32_t)(route->freshness_floor_ms / 1000),
 		.adaptive = route->adaptive,
-		.hint_max_s = route->feed_hints ? FEED_HINT_MAX_S : 0,
-		.error_max_s = (uint32_t)(conf->error_max_ms / 1000),
 		.error_floor_s = (uint32_t)(route->error_floor_ms / 1000),
 		.max_s = (uint32_t)(route->freshness_max_ms / 1000),
 		.reload_floor_s = (uint32_t)(route->reload_floor_ms / 1000),
@@ -169,7 +164,7 @@ static void dispatch_to_target(struct answer *a, const struct requester *who, st
 	a->url_len = --url->len;
 	if (fetch_plan_caches(a->request, target)) {
 		a->kind = KIND_CACHED;
-		fresh = dispatch_freshness(ctx->conf, target->route);
+		fresh = dispatch_freshness(target->route);
 		/* A request that has passed through this utfeed already must not wait for itself. */
 		lookup_start(a, &fresh, dispatch_key_settings(ctx, target, (enum policy)policy), (enum policy)policy,
 		    passes);

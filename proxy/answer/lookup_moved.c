@@ -13,15 +13,18 @@
 #include "proxy/cache/moves.h"
 #include "proxy/settings/settings.h"
 
+/* The longest time for which a permanent redirect is followed without asking for it again. */
+enum { MOVES_S = 24 * 60 * 60 };
+
 struct fill_moves_params lookup_moves(const struct answer *a)
 {
 	const struct conf_route *route = a->target.route;
-	bool off = a->target.authorization && a->request->authorization;
+	bool off = route->moved == CONF_MOVED_OFF || (a->target.authorization && a->request->authorization);
 
 	return (struct fill_moves_params){
 		.scope = hash_keyed(a->lookup.key + a->url_len, a->lookup.primary_len - a->url_len),
 		.generation = a->ctx->settings->generation,
-		.max_s = off ? 0 : (uint32_t)(route->moved_max_ms / 1000),
+		.max_s = off ? 0 : MOVES_S,
 	};
 }
 

@@ -5,6 +5,9 @@
 
 #include "proxy/feeds/feed_hints.h"
 
+/* A feed that says more than a day by mistake is asked for once a day all the same. */
+enum { HINT_MAX_S = 24 * 60 * 60 };
+
 enum lifetime_body { BODY_UNKNOWN, BODY_FEED, BODY_OTHER };
 
 /* The kind of the body, as far as it was examined. */
@@ -37,8 +40,7 @@ static void lifetime_read_feed(struct fill *fill, const struct freshness *fresh,
 	struct feed_hints hints;
 
 	feed_hints_of(&hints, body, fill->response_time);
-	if (settings->hint_max_s)
-		settings->hint_s = feed_hints_lifetime(&hints, at, settings->hint_max_s);
+	settings->hint_s = feed_hints_lifetime(&hints, at, HINT_MAX_S);
 	settings->newest = hints.newest;
 	if (settings->adaptive)
 		settings->same_since = lifetime_same_since(fill, body);
@@ -53,7 +55,7 @@ void fill_freshness(struct fill *fill, struct freshness *fresh, const struct htt
 	if (is == BODY_OTHER)
 		settings.floor_s = 0;
 	freshness_read(fresh, m, fill->request_time, fill->response_time, &settings);
-	if (fresh->flags & FRESHNESS_HEURISTIC && is == BODY_FEED && (settings.hint_max_s || settings.adaptive)) {
+	if (fresh->flags & FRESHNESS_HEURISTIC && is == BODY_FEED) {
 		lifetime_read_feed(fill, fresh, body, &settings);
 		freshness_read(fresh, m, fill->request_time, fill->response_time, &settings);
 	}
@@ -65,12 +67,11 @@ void fill_freshness(struct fill *fill, struct freshness *fresh, const struct htt
 
 bool fill_freshness_of_body(struct fill *fill, struct freshness *fresh, struct object *body)
 {
-	const struct freshness_settings *settings = &fill->params.freshness;
 	enum lifetime_body is = lifetime_body(body);
 
 	if (is != BODY_FEED)
 		fresh->keep_s = 0;
 	if (!(fresh->flags & FRESHNESS_HEURISTIC))
 		return false;
-	return is == BODY_FEED ? settings->hint_max_s || settings->adaptive : is == BODY_OTHER && settings->floor_s;
+	return is == BODY_FEED || (is == BODY_OTHER && fill->params.freshness.floor_s);
 }

@@ -17,6 +17,9 @@
 
 #define H2C_IS_OFF "HTTP/2 needs TLS here. To allow it without, write in utfeed's configuration: h2c = on"
 
+/* The longest target of any request, in bytes. */
+enum { TARGET_MAX = 64 * 1024 };
+
 void client_refuse(struct client *c, int status, const char *text)
 {
 	stats_add(loop_stats(client_loop(c)), STAT_REQUESTS_BAD, 1);
@@ -184,6 +187,13 @@ static bool client_head_is_too_long(const struct client *c)
 	    c->exchange->msg.head_len > client_conf(c)->max_header_bytes;
 }
 
+static bool client_target_is_too_long(const struct client *c)
+{
+	size_t most = client_conf(c)->max_header_bytes / 4;
+
+	return c->exchange->msg.target_len > (most < TARGET_MAX ? most : TARGET_MAX);
+}
+
 /* Verifiers have no password. */
 static bool client_asks_for_keys(const struct client *c)
 {
@@ -217,7 +227,7 @@ static void client_request(struct client *c)
 		client_refuse(c, 431, "The request header is too large.");
 		return;
 	}
-	if (m->target_len > client_conf(c)->max_url_bytes) {
+	if (client_target_is_too_long(c)) {
 		client_refuse(c, 414, "The URL is too long.");
 		return;
 	}
@@ -330,7 +340,7 @@ bool client_parse(struct client *c)
 		return true;
 	case PARSE_MORE:
 		exchange->parsed += used;
-		if (exchange->msg.target_len > client_conf(c)->max_url_bytes)
+		if (client_target_is_too_long(c))
 			client_refuse(c, 414, "The URL is too long.");
 		else if (exchange->in_len >= client_conf(c)->max_header_bytes)
 			client_refuse(c, 431, "The request header is too large.");

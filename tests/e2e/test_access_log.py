@@ -129,7 +129,7 @@ def test_a_request_sent_again(logging, origin):
 
 def test_every_way_to_end(start, origin):
     """Bytes that are no request, refusals, tunnels, parts, bodies, clients that leave: each line is as the schema says."""
-    proxy = start(origin, "--log-format", "json", "--connect-allow", "127.0.0.1:*", "--max-url-bytes", "100")
+    proxy = start(origin, "--log-format", "json", "--connect-allow", "127.0.0.1:*", "--max-header-bytes", "1k")
     for bytes_ in [b"\x00\xff\r\n\r\n", b"BREW / HTTP/1.1\r\n\r\n", b"GET / HTTP/9.9\r\n\r\n", b"GET /" + b"x" * 300 + b" HTTP/1.1\r\n\r\n",
                    b"GET /\"\\\xe9\x7f HTTP/1.1\r\nHost: a\r\n\r\n"]:
         raw(proxy, bytes_)

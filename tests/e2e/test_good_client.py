@@ -322,6 +322,6 @@ def test_text_byte_by_byte_and_pipelined(origin, named):
 
 
 def test_its_escapes_count_for_the_length(start, origin):
-    proxy = start(origin, "--max-url-bytes", "64")
-    assert proxy.through(origin, FEED, sent("/" + "ü" * 10))[0].status == 200
-    assert proxy.get(sent("/" + "ü" * 11)).status == 414
+    proxy = start(origin, "--max-header-bytes", "1k")
+    assert proxy.through(origin, FEED, sent("/" + "ü" * 42))[0].status == 200
+    assert proxy.get(sent("/" + "ü" * 43)).status == 414

@@ -292,11 +292,11 @@ ROWS = [
     ("a 404 that names one", stored(cc="max-age=5", status=404), {"wall": 5, "status": 404, "way": STEADY}, "fresh"),
     ("a 404 that says no-store", stored(cc="no-store", status=404), {"status": 404, "way": STEADY}, "no-store"),
     ("a 403 that names no lifetime", stored(cc=None, status=403), {"status": 403, "way": STEADY}, "no-lifetime"),
-    ("a longer floor than error-max", stored(cc=None, status=410), {"wall": 500, "status": 410, "way": way(error_floor_s=600)}, None),
+    ("a floor of more than a minute", stored(cc=None, status=410), {"wall": 500, "status": 410, "way": way(error_floor_s=600)}, None),
     ("an error in the place of an error", both(stored(cc="max-age=5", status=404), met()), {"wall": 10, "status": 404, "way": way(stale_s=300)}, "fresh"),
     ("a permanent redirect", both(stored(url=OTHER, cc="max-age=99999"), lambda case: leads(case, cc=None), changed(status=301)), {
         "way": FOLLOWS, "wall": DAY - 1}, None),
-    ("a permanent redirect, beyond moved-max", both(stored(url=OTHER, cc="max-age=99999"), lambda case: leads(case, cc=None), changed(status=301)), {
+    ("a permanent redirect, beyond a day", both(stored(url=OTHER, cc="max-age=99999"), lambda case: leads(case, cc=None), changed(status=301)), {
         "way": FOLLOWS, "wall": DAY}, "hop-fresh"),
     ("a permanent redirect, not remembered", both(stored(url=OTHER, cc="max-age=99999"), lambda case: leads(case, cc=None), changed(status=301)), {
         "way": way(follows=True, moved_s=0), "wall": 70}, "hop-fresh"),
@@ -381,7 +381,7 @@ ASKS = [
     ("second, the first was answered", both(before(asks=5), then(at=40), changed(9, answered=moment(41)), then(at=42, n=10)), None),
     ("second, the first takes too long", both(before(asks=5), then(at=40), then(at=71, n=10)), None),
     ("where it has moved from", both(moved(), then()), "moved"),
-    ("where it has moved from, beyond moved-max", both(moved(), then(wall=DAY)), None),
+    ("where it has moved from, beyond a day", both(moved(), then(wall=DAY)), None),
     ("where it has moved from, not remembered", both(moved(by=way(moved_s=0)), then(by=way(moved_s=0))), None),
     ("where it is for a while", both(moved(302), then()), None),
     ("where it has moved from, with a lifetime", both(moved(), changed(fields={"cache-control": "max-age=5"}), then()), None),

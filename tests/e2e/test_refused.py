@@ -120,7 +120,7 @@ def test_bad_requests(old_proxy, old_origin, name):
 
 
 def test_long_url_is_414(start, origin):
-    proxy = start(origin, "--max-url-bytes", "1k")
+    proxy = start(origin, "--max-header-bytes", "4k")
     assert proxy.get("/" + "u" * 1100).status == 414
     got, asked = proxy.through(origin, TEXT, "/" + "u" * 900)
     assert got.status == 200 and len(asked.target) == 901

@@ -29,7 +29,7 @@ class Way:
         "max_s": 0,                 # freshness-max
         "adaptive": False,
         "pauses": False,            # pause
-        "moved_s": 0,               # moved-max
+        "moved_s": 0,               # moved
     }
 
     def __init__(self, name, **promises):

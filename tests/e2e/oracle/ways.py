@@ -24,7 +24,7 @@ WAYS = {
 }
 READS_ONLY = {"gateway"}
 # Options by which utfeed does more than RFC 9111 says
-BEYOND = ("keep-feed", "error-floor", "slow-after", "reload-floor", "freshness-max", "adaptive", "pause", "moved-max")
+BEYOND = ("keep-feed", "error-floor", "slow-after", "reload-floor", "freshness-max", "adaptive", "pause", "moved")
 
 # The ways in on which it does, each with other options: (options of the route, what the operator promised). The others have the defaults.
 DAY = 86400
@@ -40,13 +40,13 @@ STEADY_ROUTES = {
     "odd3": (FOLLOW + "slow-after=0", {"follows": True, "slow_ms": 0}),
     "odd4": (FOLLOW + "reload-floor=0 keep-feed=300s", {"follows": True, "reload_floor_s": 0, "keep_s": 300}),
     "odd5": ("adaptive=off", {"adaptive": False}),
-    "odd6": (FOLLOW + "moved-max=0", {"follows": True, "moved_s": 0}),
+    "odd6": (FOLLOW + "moved=off", {"follows": True, "moved_s": 0}),
     "odd7": ("freshness-max=60s freshness-floor=300s", {"max_s": 60, "floor_s": 300}),
     "odd8": ("stale-if-error=300s pause=off keep-feed=0", {"stale_s": 300, "pauses": False, "keep_s": 0}),
     "odd9": ("normalise=off", NONE),
     "odd10": ("normalise=off pause=on error-floor=1m", {**NONE, "pauses": True, "error_floor_s": 60}),
     "odd11": (FOLLOW + "authorization=on cookies=on", {"follows": True, "private": ("authorization", "cookie")}),
-    "odd12": (FOLLOW + "keep-feed=60s moved-max=60s error-floor=600s", {"follows": True, "keep_s": 60, "moved_s": 60, "error_floor_s": 600}),
+    "odd12": (FOLLOW + "keep-feed=60s error-floor=600s", {"follows": True, "keep_s": 60, "error_floor_s": 600}),
 }
 ODD = tuple(name for name in STEADY_ROUTES if name != "steady")
 STEADY_WAYS = {
@@ -66,7 +66,7 @@ def options(base):
     """Of a utfeed that keeps to RFC 9111, whose routes lead to the origin at base."""
     lines = of_all()
     for option in BEYOND:
-        lines += [f"--{option}", "off" if option in ("adaptive", "pause") else "0"]
+        lines += [f"--{option}", "off" if option in ("adaptive", "pause", "moved") else "0"]
     for prefix, words, _ in ROUTES.values():
         lines += ["--route", f"{prefix}={base}/ {words}".strip()]
     return lines

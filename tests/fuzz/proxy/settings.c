@@ -33,15 +33,15 @@ enum { BENCH_OBJECT_MORE = 64 * 1024 };
 
 static const struct { const char *text; bool sends_credentials; } texts[BENCH_SETTINGS] = {
 	{ COMMON ROUTES(""), false },
-	{ COMMON "forward-credentials = on\nrefresh-hot = 1\nfeed-hints = off\n" ROUTES(""), true },
+	{ COMMON "forward-credentials = on\nrefresh-hot = 1\n" ROUTES(""), true },
 	{ COMMON "cache = off\non-error = pass\n" ROUTES(""), false },
 	{ COMMON "policy = rome-strict\non-error = pass\noutput = us-ascii\nclient-no-cache = off\nfreshness-floor = 0\n" ROUTES(""), false },
 	{ COMMON "http-proxy = http://u:p@e.test:3128\nforward-credentials = on\nredirects = 1\n" ROUTES(""), true },
-	{ COMMON "max-header-bytes = 1k\nmax-header-fields = 12\nmax-url-bytes = 64\norigin-connections = 1\nclient-connections = 2\n"
+	{ COMMON "max-header-bytes = 1k\nmax-header-fields = 12\norigin-connections = 1\nclient-connections = 2\n"
 	    "request-timeout = 1s\nkeepalive-timeout = 1s\nmin-interval = 5s\nfetch-timeout = 30s\norigin-idle = 1\n" ROUTES(""), false },
 	{ COMMON "connect-allow = a.test:443\nconnect-allow = b.test:443\nconnect-allow = inner.test:443\nrepair = none\npolicy = appendix-f\n"
 	    "tunnel-idle-timeout = 30s\n" ROUTES(""), false },
-	{ COMMON "trusted-proxies = 127.0.0.0/8\nclient-allow = 0.0.0.0/0\nclient-policy = any\nerror-max = 0\npolicy = rfc7303\n"
+	{ COMMON "trusted-proxies = 127.0.0.0/8\nclient-allow = 0.0.0.0/0\nclient-policy = any\nerror-floor = 0\npolicy = rfc7303\n"
 	    ROUTES("cache = on\n"), false },
 };
 

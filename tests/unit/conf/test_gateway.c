@@ -54,7 +54,7 @@ static void ways(void)
 		{ "default: stale-if-error", "", NULL, NULL, "stale-if-error", { "24h", "0", "0", "0" } },
 		{ "default: adaptive", "", NULL, NULL, "adaptive", { "on", "on", "off", "off" } },
 		{ "default: pause", "", NULL, NULL, "pause", { "on", "on", "off", "off" } },
-		{ "default: moved-max", "", NULL, NULL, "moved-max", { "24h", "24h", "0", "0" } },
+		{ "default: moved", "", NULL, NULL, "moved", { "follow", "follow", "off", "off" } },
 		{ "default: cdn-loop", "", NULL, NULL, "cdn-loop", { "on", "off", "off", "off" } },
 		{ "global, on", "cdn-loop = on\n", NULL, NULL, "cdn-loop", { "on", "on", "off", "off" } },
 		{ "default: what has none by way", "", NULL, NULL, "refresh-hot", { "10", "10", "10", "10" } },
@@ -93,7 +93,7 @@ static void plain_routes(void)
 {
 	for (size_t i = 0; i < CONF_ROUTE_OPTION_COUNT; i++) {
 		const struct conf_row *row = &conf_route_options[i];
-		const char *value = row->type == CONF_TYPE_BOOL ? "on" : "9m";
+		const char *value = row->type == CONF_TYPE_BOOL ? "on" : row->type == CONF_TYPE_MOVED ? "tell" : "9m";
 		char route[128];
 		const char *words[] = { "serve", "--route", route, NULL };
 		struct conf_error error = { "" };
