@@ -20,7 +20,10 @@
 	"HTTP/1.1 429 Too Many Requests\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: 68\r\n" \
 	"Connection: close\r\n\r\nThis address has too many connections at a time (client-connections)"
 
-enum { BAR_TOLD_MS = 1000 };    /* one line so often */
+enum {
+	BAR_TOLD_MS = 1000,    /* one line so often */
+	BURST_MIN = 100        /* requests at once, however slow client-rate is: a reader asks for many feeds */
+};
 
 /* Connections accepted so far by all workers; the number is the connection's id. */
 static _Atomic uint64_t client_connections;
@@ -52,7 +55,8 @@ static const struct bar bar_crowd = { "client-connections", STAT_CLIENTS_CROWDED
 bool client_within_rate(const struct request_context *ctx, const struct requester *who, unsigned *wait_s)
 {
 	static const struct ip nobody;
-	const struct client_rate_limit limit = { ctx->conf->client_rate, (unsigned)ctx->conf->client_burst };
+	uint64_t rate = ctx->conf->client_rate, minute = rate / 60;
+	const struct client_rate_limit limit = { rate, minute < BURST_MIN ? BURST_MIN : (unsigned)minute };
 
 	return !ctx->settings->client_rate || requester_is_trusted(who, ctx->conf) ||
 	    client_rate_ask(ctx->settings->client_rate, &limit, who->known ? &who->ip : &nobody, loop_now_us(ctx->loop),

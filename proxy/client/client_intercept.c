@@ -170,7 +170,7 @@ bool client_opens(struct client *c)
 		if (c->exchange->user)
 			snprintf(c->opened->user, sizeof c->opened->user, "%s", c->exchange->user);
 		c->opened->probe = probe_start(ctx->fetches, &target, (size_t)ctx->conf->origin_connections,
-		    ctx->conf->queue_timeout_ms, client_on_probe, c);
+		    client_on_probe, c);
 	}
 	if (!c->opened || !c->opened->probe) {
 		client_close(c, false);

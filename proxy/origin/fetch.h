@@ -30,11 +30,13 @@ struct tls_context;
 /* What fetches of one worker share. */
 struct fetch_pool;
 
+/* The longest wait for one of max_connections. */
+enum { FETCH_QUEUE_MS = 30 * 1000 };
+
 struct fetch_limits {
 	uint64_t connect_timeout_ms, first_byte_timeout_ms, between_bytes_timeout_ms, total_timeout_ms;
 	size_t max_header_bytes, max_header_fields;
 	size_t max_connections;        /* to this origin at a time; 0: no limit */
-	uint64_t queue_timeout_ms;     /* the longest wait for a connection */
 };
 
 enum fetch_choice {

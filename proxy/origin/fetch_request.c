@@ -112,7 +112,7 @@ static void fetch_sign(struct fetch *f)
 		return;
 	signer_add(request->signer, &f->request_head, request->to.authority,
 	    &(struct signing_times){ loop_wall_ms(fetch_loop(f)) / 1000,
-	        (int64_t)(request->limits.queue_timeout_ms / 1000) });
+	        FETCH_QUEUE_MS / 1000 });
 	stats_add(loop_stats(fetch_loop(f)), STAT_FETCHES_SIGNED, 1);
 }
 
@@ -210,9 +210,8 @@ static size_t fetch_most_connections(const struct fetch *f)
 static uint64_t fetch_wait_ms(const struct fetch *f)
 {
 	enum { SECOND_WAIT_MS = 1000 };
-	uint64_t most = f->request.limits.queue_timeout_ms;
 
-	return f->held && most > SECOND_WAIT_MS ? SECOND_WAIT_MS : most;
+	return f->held ? SECOND_WAIT_MS : FETCH_QUEUE_MS;
 }
 
 void fetch_lease(struct fetch *f)

@@ -7,6 +7,7 @@
 
 #include "proxy/base/container_of.h"
 #include "proxy/base/hash.h"
+#include "proxy/base/log.h"
 #include "proxy/net/conn.h"
 #include "proxy/origin/fetch_timing.h"
 #include "proxy/origin/pool_internal.h"
@@ -277,8 +278,10 @@ struct lease *pool_lease(struct pool *pool, const struct dial_target *target, co
 	fetch_timing_begin(lease->timing, STAGE_QUEUE, pool->loop);
 	origin->n_leases++;
 	TAILQ_INSERT_TAIL(&origin->waiting, lease, link);
-	if (!lease_serve(lease))
+	if (!lease_serve(lease)) {
+		log_step(&lease->id, "pool: waits for a connection");
 		loop_arm(pool->loop, &lease->timer, terms->wait_ms);
+	}
 	return lease;
 }
 

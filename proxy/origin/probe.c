@@ -36,9 +36,9 @@ static void probe_on_ready(void *arg, struct conn *conn, bool reused, const stru
 }
 
 struct probe *probe_start(struct fetch_pool *fetches, const struct dial_target *target, size_t max_connections,
-    uint64_t wait_ms, probe_done_f *done, void *arg)
+    probe_done_f *done, void *arg)
 {
-	const struct lease_terms terms = { .max = max_connections, .wait_ms = wait_ms };
+	const struct lease_terms terms = { .max = max_connections, .wait_ms = FETCH_QUEUE_MS };
 	struct probe *probe = calloc(1, sizeof *probe);
 
 	if (!probe)

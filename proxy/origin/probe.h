@@ -15,9 +15,9 @@ struct probe;
 /* failure NULL: it can. The handle is no longer valid. */
 typedef void probe_done_f(void *arg, const struct failure *);
 
-/* done() is called from the loop, never from within this call. max_connections, wait_ms: as in struct lease_terms.
- * NULL: out of memory. */
-struct probe *probe_start(struct fetch_pool *, const struct dial_target *, size_t max_connections, uint64_t wait_ms,
+/* done() is called from the loop, never from within this call. max_connections: to the origin at a time; 0: no
+ * limit. NULL: out of memory. */
+struct probe *probe_start(struct fetch_pool *, const struct dial_target *, size_t max_connections,
     probe_done_f *done, void *arg);
 void probe_cancel(struct probe **);
 

@@ -29,6 +29,7 @@
 
 enum {
 	WORKER_IDLE_MAX = 1024,        /* idle connections to all origins together */
+	WORKER_IDLE_MS = 30 * 1000,    /* how long one stays open */
 	WORKER_RESTS = 16              /* rests after the last client: by halves, all there was is given back by then */
 };
 
@@ -200,7 +201,7 @@ static void worker_on_emptied(void *arg, struct listener *listener)
 static void worker_take_settings(struct worker *worker, struct settings *settings)
 {
 	const struct conf *conf = settings->conf;
-	const struct pool_limits limits = { (size_t)conf->origin_idle, WORKER_IDLE_MAX, conf->origin_idle_timeout_ms,
+	const struct pool_limits limits = { (size_t)conf->origin_idle, WORKER_IDLE_MAX, WORKER_IDLE_MS,
 		pool_h2_settings(conf) };
 
 	pool_renew(worker->connections, &limits, settings->generation);

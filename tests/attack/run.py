@@ -11,7 +11,7 @@ from .crowd import Crowd, attack
 from .gauge import Gauge, until
 from .good import percentile
 
-COMMON = ("--access-log", "off", "--origin-idle-timeout", "1s", "--log-level", "error")
+COMMON = ("--access-log", "off", "--origin-idle", "0", "--log-level", "error")
 WARM_SECONDS, BACK_SECONDS = 0.5, 45
 LEAST_WAIT = 5.0                    # ms: below that the figure of an idle server is the machine's
 FIRST_LIMIT, LIMIT_STEP = 16 << 20, 1 << 20

@@ -1,4 +1,4 @@
-"""client-rate and client-burst: who asks too often hears 429 and when to come again, whoever the worker; others do not."""
+"""client-rate: who asks too often hears 429 and when to come again, whoever the worker; others do not."""
 import socket
 import ssl
 
@@ -7,11 +7,13 @@ import pytest
 from certs import client_context
 from feeds import SMALL, SMALL_OUT
 from peers import Peer, TlsClient
+from proxy import REFUSED
 from peers import Client as AnyClient
 from wire import TIMEOUT, message
 
 FEED = message("200 OK", "Content-Type: application/xml", "Cache-Control: max-age=600", body=SMALL)
-SLOW = ("--client-rate", "1/h", "--client-burst", "3")
+SLOW = ("--client-rate", "1/h")
+BURST = 100
 XFF = "X-Forwarded-For: "
 
 
@@ -39,7 +41,7 @@ def test_over_the_burst(start, feed):
     """The connection stays; a hit counts as any other request; another address has its own burst."""
     proxy = start(feed, *SLOW, "--cache", "on")
     client = proxy.client()
-    assert all(client.get("/feed").body == SMALL_OUT for _ in range(3))
+    assert all(client.get("/feed").body == SMALL_OUT for _ in range(BURST))
     for _ in range(2):
         assert_refused(client.get("/feed"))
     other = Elsewhere(proxy.port)
@@ -50,14 +52,15 @@ def test_over_the_burst(start, feed):
 
 def test_every_worker_counts_the_same(start, feed):
     proxy = start(feed, *SLOW, "--workers", "3")
-    answers = [proxy.get("/feed").status for _ in range(12)]
-    assert answers == [200] * 3 + [429] * 9
+    answers = [proxy.get("/feed").status for _ in range(BURST + 9)]
+    assert answers == [200] * BURST + [429] * 9
 
 
 def test_what_cannot_go_on_is_the_connections_last(start, feed):
     """A body is not waited for, nor a tunnel made."""
-    proxy = start(feed, "--client-rate", "1/h", "--client-burst", "1", "--connect-allow", "127.0.0.0/8:*")
-    assert proxy.get("/feed").status == 200
+    proxy = start(feed, *SLOW, "--connect-allow", "127.0.0.0/8:*")
+    client = proxy.client()
+    assert [client.get("/feed").status for _ in range(BURST)] == [200] * BURST
     for method, target, fields in (("POST", "/feed", ["Content-Length: 1000000"]), ("CONNECT", "127.0.0.1:80", [])):
         client = proxy.client().ask(target, *fields, method=method, host="127.0.0.1:80")
         assert_refused(client.response(method="GET"))
@@ -69,23 +72,23 @@ def test_clients_of_a_trusted_proxy(start, feed):
     proxy = start(feed, *SLOW, "--trusted-proxies", "127.0.0.1", "--client-allow", "0.0.0.0/0, ::/0")
     client = proxy.client()
     for who in ("192.0.2.1", "192.0.2.2", "2001:db8::1", "unknown"):
-        assert [client.get("/feed", XFF + who).status for _ in range(4)] == [200] * 3 + [429]
+        assert [client.get("/feed", XFF + who).status for _ in range(BURST + 1)] == [200] * BURST + [429]
     assert_refused(client.get("/feed", XFF + "2001:db8::2"))
     assert client.get("/feed", XFF + "2001:db8:0:1::2").status == 200
     assert_refused(client.get("/feed", XFF + "somebody"))
-    assert [client.get("/feed").status for _ in range(5)] == [200] * 5
+    assert [client.get("/feed").status for _ in range(BURST + 1)] == [200] * (BURST + 1)
 
 
 def test_a_client_cannot_name_itself(start, feed):
     proxy = start(feed, *SLOW)
     client = proxy.client()
-    assert [client.get("/feed", XFF + f"192.0.2.{number}").status for number in range(5)] == [200] * 3 + [429] * 2
+    assert [client.get("/feed", XFF + f"192.0.2.{number}").status for number in range(BURST + 2)] == [200] * BURST + [429] * 2
 
 
 def test_over_tls(listening, feed, authority):
     proxy = listening(feed, *SLOW)
     client = TlsClient(proxy.tls_port, client_context(authority.root, ssl.TLSVersion.TLSv1_3))
-    assert [client.get("/feed", host="localhost").status for _ in range(4)] == [200] * 3 + [429]
+    assert [client.get("/feed", host="localhost").status for _ in range(BURST + 1)] == [200] * BURST + [429]
     client.close()
 
 
@@ -93,7 +96,7 @@ def test_handshakes_count(listening, feed, authority):
     """issue 31, A 1: a handshake counts as a request, and pays for the first one behind it. Another address has its own."""
     proxy = listening(feed, *SLOW)
     context = client_context(authority.root, ssl.TLSVersion.TLSv1_3)
-    for _ in range(3):
+    for _ in range(BURST):
         client = TlsClient(proxy.tls_port, context)
         assert client.get("/feed", host="localhost").status == 200
         client.close()
@@ -112,21 +115,28 @@ def test_handshakes_of_a_trusted_proxy_do_not(listening, feed, authority):
     context = client_context(authority.root, ssl.TLSVersion.TLSv1_3)
     for number in range(5):
         client = TlsClient(proxy.tls_port, context)
-        assert [client.get("/feed", XFF + f"192.0.2.{number}", host="localhost").status for _ in range(4)] == [200] * 3 + [429]
+        assert [client.get("/feed", XFF + f"192.0.2.{number}", host="localhost").status for _ in range(BURST + 1)] == [200] * BURST + [429]
         client.close()
 
 
 def test_reload(start, feed, tmp_path):
     """What was asked before is remembered, as long as there is a limit; the new one counts at once."""
     file = tmp_path / "utfeed.conf"
-    file.write_text("client-rate = 1/h\nclient-burst = 2\n")
+    file.write_text("client-rate = 1/h\n")
     proxy = start(feed, "-c", str(file))
-    assert [proxy.get("/feed").status for _ in range(3)] == [200, 200, 429]
+    assert [proxy.get("/feed").status for _ in range(BURST + 1)] == [200] * BURST + [429]
     proxy.reload()
     assert proxy.get("/feed").status == 429
-    file.write_text("client-rate = 1/h\nclient-burst = 4\n")
+    file.write_text("client-rate = 2h\n")
+    proxy.reload(REFUSED)
+    assert proxy.get("/feed").status == 429
+    file.write_text("client-rate = 0\n")
     proxy.reload()
-    assert [proxy.get("/feed").status for _ in range(3)] == [200, 200, 429]
-    file.write_text("client-burst = 2\n")
-    proxy.reload()
-    assert [proxy.get("/feed").status for _ in range(5)] == [200] * 5
+    assert [proxy.get("/feed").status for _ in range(BURST + 1)] == [200] * (BURST + 1)
+
+
+def test_a_minute_at_once(timed, clock, feed):
+    """What the rate allows in a minute, where that is more."""
+    client = timed(feed, "--client-rate", "2/s").client()
+    answers = [client.get("/feed").status for _ in range(130)]
+    assert answers[:120] == [200] * 120 and 429 in answers[120:]

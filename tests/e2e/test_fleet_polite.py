@@ -273,14 +273,18 @@ def test_an_interval_that_one_learned(fleet, clock, site):
 
 # ---- connections ----
 
-def test_shares_of_connections(fleet, site):
+def test_shares_of_connections(fleet, clock, site):
     """Each of two has one of two connections."""
-    two = fleet(2, "--origin-connections", "2", "--queue-timeout", "100ms")
+    two = fleet(2, "--origin-connections", "2", "--log-level", "debug")
     assert two[0].counted("fleet_instances", 2) == 2
     site["*"] = held = Held(GOOD)
     first = two[0].client().ask("/a")
     held.asked()
-    refused = two[0].get("/b")
+    second = two[0].client().ask("/b")
+    two[0].says("pool: waits for a connection")
+    clock.jump(31)
+    two[0].counters()
+    refused = second.response()
     assert refused.status == 503 and error_of(refused) == "connection_limit_reached"
     held.goes.set()
     assert first.response().status == 200

@@ -260,7 +260,7 @@ def test_through_a_parent(start, parent, authority, scripted):
 def test_sessions_of_tls_are_resumed(asking, origin):
     """With the protocol that was chosen before."""
     origin["*"] = FEED
-    proxy = asking(origin, "--origin-idle-timeout", "50ms")
+    proxy = asking(origin, "--origin-idle", "0")
     for number in range(3):
         assert proxy.get("/f").body == SMALL_OUT
         origin.until(lambda number=number: origin.conns[number].ended)
@@ -280,25 +280,42 @@ def test_inside_an_opened_connect(start, authority, origin, tmp_path):
 
 # ---- how long it lives ----
 
-def test_an_idle_session_ends(asking, origin):
-    """After origin-idle-timeout, and not while one of its streams runs."""
+@pytest.fixture
+def clock(clock_now):
+    return clock_now
+
+
+@pytest.fixture
+def timing(timed, authority):
+    return lambda origin, *options: timed(origin, "--tls-ca-file", authority.root.cert, "--workers", "1", "--http2", "on", *options)
+
+
+def test_an_idle_session_ends(timing, clock, origin):
+    """After half a minute, and not while one of its streams runs."""
     origin["/f"], origin["/slow"] = FEED, held
-    proxy = asking(origin, "--origin-idle-timeout", "300ms")
+    proxy = timing(origin, "--first-byte-timeout", "5m")
     client = proxy.client().ask("/slow")
     asked = origin.receive("/slow")
     for _ in range(3):
+        clock.jump(31)
         assert proxy.get("/f").body == SMALL_OUT
     origin.do(asked.reply, FEED)
     assert client.response().body == SMALL_OUT and origin.connections() == 1
+    clock.jump(31)
+    proxy.counters()
     origin.until(lambda: origin.conns[0].ended)
     assert proxy.get("/f").body == SMALL_OUT and origin.connections() == 2
 
 
-def test_an_origin_that_takes_no_streams(asking, origin):
-    """Requests wait for queue-timeout, and connections do not become many."""
+def test_an_origin_that_takes_no_streams(timing, clock, origin):
+    """Requests wait for half a minute, and connections do not become many."""
     origin.settings, origin["*"] = [(MAX_CONCURRENT_STREAMS, 0)], lambda asked: asked.reset("REFUSED_STREAM")
-    proxy = asking(origin, "--queue-timeout", "1s")
-    for client in ask_all(proxy, "/1", "/2", "/3"):
+    proxy = timing(origin, "--log-level", "debug")
+    clients = ask_all(proxy, "/1", "/2", "/3")
+    proxy.says("pool: waits for a connection", 3)
+    clock.jump(31)
+    proxy.counters()
+    for client in clients:
         assert client.response().status in (502, 503, 504)
     assert origin.connections() <= 12
 
@@ -356,20 +373,10 @@ def test_the_end_of_utfeed(asking, origin):
     assert proxy.wait() == 0
 
 
-@pytest.fixture
-def clock(clock_now):
-    return clock_now
-
-
-@pytest.fixture
-def timing(timed, authority):
-    return lambda origin, *options: timed(origin, "--tls-ca-file", authority.root.cert, "--workers", "1", "--http2", "on", *options)
-
-
 def test_a_slow_answer_is_not_asked_for_twice(timing, clock, origin):
     """Finding 9: however long it takes within its timeouts, and whether PINGs are answered or not."""
     origin["/slow"] = held
-    proxy = timing(origin, "--first-byte-timeout", "5m", "--fetch-timeout", "10m", "--origin-idle-timeout", "1h")
+    proxy = timing(origin, "--first-byte-timeout", "5m", "--fetch-timeout", "10m")
     h2 = warm(proxy, origin)
     h2.answers_pings = False
     client = proxy.client().ask("/slow")
@@ -394,10 +401,10 @@ def test_a_session_that_answers_pings_alone(asking, origin):
 
 def test_an_idle_session_that_died(timing, clock, origin):
     """Nothing tells of it: it is tried (PING) before it is used, or the request goes elsewhere once that is seen."""
-    proxy = timing(origin, "--origin-idle-timeout", "1h", "--first-byte-timeout", "20s")
+    proxy = timing(origin, "--first-byte-timeout", "20s")
     h2 = warm(proxy, origin)
     h2.answers_pings = False
-    clock.jump(120)
+    clock.jump(25)
     origin["/f"] = lambda asked: FEED if asked.conn.number else None
     client = Background(lambda: proxy.get("/f"))
     for _ in range(4):

@@ -121,9 +121,14 @@ def test_idle_limit(start, origin, keep):
     assert origin.connections == 4
 
 
-def test_idle_timeout(start, origin):
-    client = start(origin, "--origin-idle-timeout", "50ms").client()
+def test_idle_timeout(timed, clock, origin):
+    proxy = timed(origin, "--keepalive-timeout", "5m")
+    client = proxy.client()
     _, first = exchange(client, origin)
+    clock.jump(29)
+    assert exchange(client, origin)[1] is first
+    clock.jump(31)
+    proxy.counters()
     assert first.is_ended()
     assert exchange(client, origin)[0].body == SMALL_OUT and origin.connections == 2
 
@@ -330,15 +335,19 @@ def test_who_leaves_the_queue_is_not_asked_for(start, origin):
     assert last.response().status == 200
 
 
-def test_the_queue_is_not_waited_in_for_ever(start, origin):
+def test_the_queue_is_not_waited_in_for_ever(timed, clock, origin):
     """RFC 9209 section 2.3.12; who gave up takes no place from those behind."""
-    proxy = start(origin, "--workers", "1", "--origin-connections", "1", "--queue-timeout", "300ms")
+    proxy = timed(origin, "--workers", "1", "--origin-connections", "1", "--log-level", "debug")
     held = proxy.client().ask("/held")
     upstream = origin.receive()
-    for client in [proxy.client().ask("/late") for _ in range(3)]:
+    late = [proxy.client().ask("/late") for _ in range(3)]
+    proxy.says("pool: waits for a connection", 3)
+    clock.jump(31)
+    proxy.counters()
+    for client in late:
         got = client.response()
         assert got.status == 503 and error_of(got) == "connection_limit_reached"
-        assert got["Proxy-Status"].endswith('details="none of 1 connections free within 300 ms"')
+        assert got["Proxy-Status"].endswith('details="none of 1 connections free within 30000 ms"')
     upstream.answer(FEED)
     assert held.response().body == SMALL_OUT
     assert exchange(held, origin)[0].body == SMALL_OUT and origin.connections == 1

@@ -224,7 +224,7 @@ def origins(tmp_path_factory, authority):
 
 
 # A utfeed for each way to end, with just the timeout short that has to tell: a busy machine changes nothing.
-COMMON = ("--sniff-bytes", "4k", "--origin-idle-timeout", "300ms", "--log-level", "info")
+COMMON = ("--sniff-bytes", "4k", "--log-level", "info")
 LIMITS = {"none": (), "connect": ("--connect-timeout", "1500ms"), "first byte": ("--first-byte-timeout", "1500ms"),
           "between bytes": ("--between-bytes-timeout", "1500ms"), "whole": ("--fetch-timeout", "5s")}
 

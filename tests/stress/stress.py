@@ -43,7 +43,6 @@ cache-bytes = {cache}
 cache-object-max = 256k
 transit-bytes = {transit}
 connect-timeout = 1s
-queue-timeout = 2s
 first-byte-timeout = 1s
 between-bytes-timeout = 1s
 fetch-timeout = 5s

@@ -130,7 +130,7 @@ static void on_changed(void *arg)
 void bench_reload(struct bench *b, unsigned settings)
 {
 	struct settings *s = made[settings];
-	const struct pool_limits limits = { (size_t)s->conf->origin_idle, 8, s->conf->origin_idle_timeout_ms, pool_h2_settings(s->conf) };
+	const struct pool_limits limits = { (size_t)s->conf->origin_idle, 8, 30000, pool_h2_settings(s->conf) };
 
 	pool_renew(b->connections, &limits, s->generation);
 	client_pool_set(b->clients, s);
