@@ -6,6 +6,7 @@
 #include <linux/capability.h>
 #include <pwd.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -15,11 +16,14 @@
 #include "conf/conf.h"
 #include "proxy/base/log.h"
 
+/* Longer names are nobody's. */
+enum { PRIVILEGES_NAME_MAX = 256 };
+
 /* ---- who ---- */
 
-static int privileges_unknown(const struct conf *conf, const char *option, const char *value, const char *what)
+static int privileges_unknown(const struct conf *conf, const char *value, const char *what)
 {
-	log_error("%s: %s%s", conf_place(conf, NULL, option).text, value, what);
+	log_error("%s: %s%s", conf_place(conf, NULL, "user").text, value, what);
 	return -1;
 }
 
@@ -40,29 +44,29 @@ static bool read_id(const char *text, uint32_t *id)
 /* User and group by name or number. A user without an entry in passwd(5) needs a group, and has no other. */
 static int find_user(struct privileges *user, const struct conf *conf)
 {
-	const struct passwd *known = getpwnam(conf->user);
-	const struct group *group = *conf->group ? getgrnam(conf->group) : NULL;
+	const char *colon = strchr(conf->user, ':'), *wanted = colon ? colon + 1 : NULL;
+	char name[PRIVILEGES_NAME_MAX];
 
-	if (!known && !read_id(conf->user, &user->uid))
-		return privileges_unknown(conf, "user", conf->user,
-			strchr(conf->user, ':') ?
-			": there is no such user; write the group as group = NAME" :
-			": there is no such user; write a name or number of passwd(5)");
-	if (!known && !(known = getpwuid(user->uid)) && !*conf->group)
-		return privileges_unknown(conf, "user", conf->user,
-			" has no entry in passwd(5), which would name its group; write group, too");
+	snprintf(name, sizeof name, "%.*s", (int)strcspn(conf->user, ":"), conf->user);
+	const struct passwd *known = getpwnam(name);
+	const struct group *group = wanted ? getgrnam(wanted) : NULL;
+	if (!known && !read_id(name, &user->uid))
+		return privileges_unknown(conf, name, ": there is no such user; write a name or number of passwd(5)");
+	if (!known && !(known = getpwuid(user->uid)) && !wanted)
+		return privileges_unknown(conf, name,
+			" has no entry in passwd(5), which would name its group; write NAME:GROUP");
 	if (known) {
 		user->uid = known->pw_uid;
 		user->gid = known->pw_gid;
 	}
 	if (group)
 		user->gid = group->gr_gid;
-	else if (*conf->group && !read_id(conf->group, &user->gid))
-		return privileges_unknown(conf, "group", conf->group,
+	else if (wanted && !read_id(wanted, &user->gid))
+		return privileges_unknown(conf, wanted,
 			": there is no such group; write a name or number of group(5)");
 	user->n_groups = PRIVILEGES_GROUPS_MAX;
 	if (known && getgrouplist(known->pw_name, user->gid, user->groups, &user->n_groups) < 0)
-		return privileges_unknown(conf, "user", conf->user, " is in too many groups; write another user");
+		return privileges_unknown(conf, name, " is in too many groups; write another user");
 	if (!known) {
 		user->groups[0] = user->gid;
 		user->n_groups = 1;
@@ -84,14 +88,13 @@ int privileges_find(struct privileges *user, const struct conf *conf)
 {
 	*user = (struct privileges){ .change = false };
 	if (!*conf->user)
-		return !*conf->group ? 0 :
-			privileges_unknown(conf, "group", conf->group, ": needs a user; write user, too");
+		return 0;
 	if (find_user(user, conf))
 		return -1;
 	if (geteuid() && is_already(user))
 		return 0;
 	if (geteuid())
-		return privileges_unknown(conf, "user", conf->user,
+		return privileges_unknown(conf, conf->user,
 			": only root can become another user; start utfeed as root, or leave this out");
 	user->change = true;
 	return 0;

@@ -640,13 +640,13 @@ def status(proxy):
 
 
 @ROOT
-@pytest.mark.parametrize("user, group, uid, gid", [
-    ("nobody", "", NOBODY.pw_uid, NOBODY.pw_gid), (str(NOBODY.pw_uid), "12345", NOBODY.pw_uid, 12345), ("54321", "12345", 54321, 12345),
-    ("nobody", "daemon", NOBODY.pw_uid, 1)])
-def test_root_becomes_the_user(start, origin, user, group, uid, gid):
+@pytest.mark.parametrize("user, uid, gid", [
+    ("nobody", NOBODY.pw_uid, NOBODY.pw_gid), (f"{NOBODY.pw_uid}:12345", NOBODY.pw_uid, 12345), ("54321:12345", 54321, 12345),
+    ("nobody:daemon", NOBODY.pw_uid, 1)])
+def test_root_becomes_the_user(start, origin, user, uid, gid):
     """In every thread, without a capability, and a crash still leaves its core file (then /proc is the user's)."""
     origin.serve(lambda request: FEED)
-    proxy = start(origin, "--user", user, "--group", group, "--workers", "2")
+    proxy = start(origin, "--user", user, "--workers", "2")
     assert proxy.get("/feed").status == 200
     for thread in os.listdir(f"/proc/{proxy.process.pid}/task"):
         with open(f"/proc/{proxy.process.pid}/task/{thread}/status", encoding="ascii") as file:
@@ -680,9 +680,9 @@ def test_an_upgrade_of_one_that_became_another_user(start, origin, path):
 
 @pytest.mark.parametrize("args, said", [
     (["--user", "no-such-user"], "--user: no-such-user: there is no such user"),
-    (["--user", "54321"], "54321 has no entry in passwd(5), which would name its group; write group, too"),
+    (["--user", "54321"], "54321 has no entry in passwd(5), which would name its group; write NAME:GROUP"),
     (["--user", "4294967295"], "there is no such user"), (["--user", "-1"], "there is no such user"),
-    (["--user", "nobody", "--group", "no-such-group"], "there is no such group"), (["--group", "daemon"], "needs a user")])
+    (["--user", "nobody:no-such-group"], "there is no such group"), (["--user", ":daemon"], "there is no such user")])
 def test_nobody_that_there_is(args, said):
     assert said in refused("--listen", "127.0.0.1:0", *args)
     assert said in refused("--check-config", *args)

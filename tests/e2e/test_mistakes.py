@@ -333,7 +333,6 @@ FILES = [
      "write the two files of one pair"),
     ("tls-listen = 127.0.0.1:0\ntls-listen-cert = {der}\ntls-listen-key = {key}", "3: tls-listen-cert: ", "is DER", "write a PEM file"),
     ("tls-listen = 127.0.0.1:0\ntls-listen-cert = {weak}\ntls-listen-key = {weakkey}", "3: tls-listen-cert: ", "ee key too small", "RSA with 2048 bits"),
-    ("tls-listen = 127.0.0.1:8080\ntls-listen-cert = {cert}\ntls-listen-key = {key}\nuser = nobody:nogroup", "5: user: ", "there is no such user", "write the group as group = NAME"),
     ("tls-listen = 127.0.0.1:0\ntls-listen-cert = {text}\ntls-listen-key = {key}", "3: tls-listen-cert: ", "has no certificate", "write the name of a file with"),
     ("tls-listen = 127.0.0.1:0\ntls-listen-cert = {cert}\ntls-listen-key = {locked}", "4: tls-listen-key: ", "is encrypted", "write it without one"),
     ("admin-listen = 127.0.0.1:0\nadmin-tls-cert = {folder}", "3: admin-tls-cert: ", "is a folder", "write the name of a PEM file"),
@@ -362,9 +361,9 @@ FILES = [
     ("client-auth = {at}/plain.users", "plain.users:1: the hash of 'alice' ", "is not of a kind that utfeed takes", "write bcrypt"),
     # users
     ("user = no-such-user", "2: user: ", "there is no such user", "write a name or number of passwd(5)"),
-    ("user = nobody\ngroup = no-such-group", "3: group: ", "there is no such group", "write a name or number of group(5)"),
-    ("user = 4000000", "2: user: ", "has no entry in passwd(5)", "write group, too"),
-    ("group = daemon", "2: group: ", "needs a user", "write user, too"),
+    ("user = nobody:no-such-group", "2: user: ", "there is no such group", "write a name or number of group(5)"),
+    ("user = 4000000", "2: user: ", "has no entry in passwd(5)", "write NAME:GROUP"),
+    ("user = :daemon", "2: user: ", "there is no such user", "write a name or number of passwd(5)"),
 ]
 
 

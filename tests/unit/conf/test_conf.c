@@ -32,7 +32,6 @@ static const struct { const char *name, *text, *formatted; } values[] = {
 	{ "drain-delay", "5s", "5s" },
 	{ "drain-timeout", "1500ms", "1500ms" },
 	{ "user", "utfeed", "utfeed" },
-	{ "group", "65532", "65532" },
 	{ "takeover-socket", "/run/utfeed/takeover.sock", "/run/utfeed/takeover.sock" },
 	{ "sandbox", "Strict", "strict" },
 	{ "sandbox-read", "/etc/letsencrypt/", "/etc/letsencrypt/\n" },
