@@ -74,12 +74,13 @@ static int dispatch_policy(const struct request_context *ctx, const struct reque
 	return policy_lookup(name.at, name.len);
 }
 
-/* What the route adds to RFC 9111 where a response says nothing. */
-static struct freshness_settings dispatch_freshness(const struct conf_route *route)
+/* What the route adds to RFC 9111 where a response says nothing, and how long errors may count. */
+static struct freshness_settings dispatch_freshness(const struct conf *conf, const struct conf_route *route)
 {
 	return (struct freshness_settings){
 		.floor_s = (uint32_t)(route->freshness_floor_ms / 1000),
 		.adaptive = route->adaptive,
+		.error_max_s = (uint32_t)(conf->error_max_ms / 1000),
 		.error_floor_s = (uint32_t)(route->error_floor_ms / 1000),
 		.max_s = (uint32_t)(route->freshness_max_ms / 1000),
 		.reload_floor_s = (uint32_t)(route->reload_floor_ms / 1000),
@@ -164,7 +165,7 @@ static void dispatch_to_target(struct answer *a, const struct requester *who, st
 	a->url_len = --url->len;
 	if (fetch_plan_caches(a->request, target)) {
 		a->kind = KIND_CACHED;
-		fresh = dispatch_freshness(target->route);
+		fresh = dispatch_freshness(ctx->conf, target->route);
 		/* A request that has passed through this utfeed already must not wait for itself. */
 		lookup_start(a, &fresh, dispatch_key_settings(ctx, target, (enum policy)policy), (enum policy)policy,
 		    passes);

@@ -238,15 +238,12 @@ static int64_t freshness_lifetime(struct freshness *fresh, const struct http_msg
 	return heuristic_lifetime(m, cc, date, fresh->response_time, settings);
 }
 
-/* An error must not answer for long, whatever lifetime it names: its cause may be gone soon. */
-enum { ERROR_MAX_S = 60 };
-
 /* The operator's limits. A response that was old already when it came is fresh for max_s from then, or utfeed would ask
  * for it each time. */
 static void limit_lifetime(struct freshness *fresh, const struct http_msg *m, const struct freshness_settings *settings)
 {
-	if (m->status >= 400 && fresh->lifetime_s > ERROR_MAX_S)
-		fresh->lifetime_s = ERROR_MAX_S;
+	if (settings->error_max_s && m->status >= 400 && fresh->lifetime_s > settings->error_max_s)
+		fresh->lifetime_s = settings->error_max_s;
 	if (fresh->flags & FRESHNESS_HEURISTIC && m->status >= 400 && freshness_heuristic_status(m->status) &&
 	    fresh->lifetime_s < settings->error_floor_s)
 		fresh->lifetime_s = settings->error_floor_s;

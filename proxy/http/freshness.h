@@ -19,7 +19,7 @@ enum storable {
 	STORABLE_COUNT
 };
 
-/* The operator's settings; all zero means plain RFC 9111, but that errors stay fresh for a minute at most. */
+/* The operator's settings; all zero means plain RFC 9111. */
 struct freshness_settings {
 	uint32_t floor_s;              /* least lifetime of a response that names none of its own */
 	/* the lifetime that the feed itself names, for such a response (feed_hints.h); 0: none */
@@ -35,6 +35,7 @@ struct freshness_settings {
 	/* the same for a response that was fetched or confirmed less than that ago */
 	uint32_t reload_floor_s;
 
+	uint32_t error_max_s;          /* longest lifetime of a response with status 4xx or 5xx; 0: no limit */
 	uint32_t error_floor_s;        /* least lifetime of a 404 and its like that names none of its own. */
 	uint32_t max_s;                /* The longest time from arrival to the end of freshness; 0: no limit */
 	uint32_t stale_if_error_s;     /* for a response that names no stale-if-error */

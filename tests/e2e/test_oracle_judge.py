@@ -144,7 +144,7 @@ ROWS = [
     ("no lifetime at all", stored(cc=None), {"wall": 1}, "fresh"),
     ("a floor", stored(cc=None), {"wall": 59, "way": FLOOR}, None),
     ("past the floor", stored(cc=None), {"wall": 60, "way": FLOOR}, "fresh"),
-    ("of errors no more than a minute", stored(cc="max-age=600", status=404), {"wall": 61, "status": 404}, "fresh"),
+    ("of errors no more than error-max", stored(cc="max-age=600", status=404), {"wall": 61, "status": 404}, "fresh"),
     ("an error that may be stored", stored(cc="max-age=600", status=404), {"wall": 59, "status": 404}, None),
     ("Age of the origin counts", stored(age=30), {"wall": 31, "age": 61}, "fresh"),
     ("a status that is never stored", stored(status=429), {"status": 429}, "status"),

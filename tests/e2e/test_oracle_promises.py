@@ -292,7 +292,7 @@ ROWS = [
     ("a 404 that names one", stored(cc="max-age=5", status=404), {"wall": 5, "status": 404, "way": STEADY}, "fresh"),
     ("a 404 that says no-store", stored(cc="no-store", status=404), {"status": 404, "way": STEADY}, "no-store"),
     ("a 403 that names no lifetime", stored(cc=None, status=403), {"status": 403, "way": STEADY}, "no-lifetime"),
-    ("a floor of more than a minute", stored(cc=None, status=410), {"wall": 500, "status": 410, "way": way(error_floor_s=600)}, None),
+    ("a longer floor than error-max", stored(cc=None, status=410), {"wall": 500, "status": 410, "way": way(error_floor_s=600)}, None),
     ("an error in the place of an error", both(stored(cc="max-age=5", status=404), met()), {"wall": 10, "status": 404, "way": way(stale_s=300)}, "fresh"),
     ("a permanent redirect", both(stored(url=OTHER, cc="max-age=99999"), lambda case: leads(case, cc=None), changed(status=301)), {
         "way": FOLLOWS, "wall": DAY - 1}, None),

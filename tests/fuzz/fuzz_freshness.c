@@ -93,7 +93,7 @@ static void fuzz_vary(struct slice sent, const struct http_msg *response)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const struct freshness_settings settings[] = { { 0 }, { .floor_s = 300, .hint_s = 900,
-		.stale_if_error_s = 86400, .keep_s = 86400 } };
+		.error_max_s = 60, .stale_if_error_s = 86400, .keep_s = 86400 } };
 	const char *lines = (const char *)data, *split = size ? memchr(lines, '\0', size) : NULL;
 	size_t first = split ? (size_t)(split - lines) : size, second = split ? size - first - 1 : 0;
 	struct http_msg request, response;

@@ -41,7 +41,7 @@ static const struct { const char *text; bool sends_credentials; } texts[BENCH_SE
 	    "request-timeout = 1s\nkeepalive-timeout = 1s\nmin-interval = 5s\nfetch-timeout = 30s\norigin-idle = 1\n" ROUTES(""), false },
 	{ COMMON "connect-allow = a.test:443\nconnect-allow = b.test:443\nconnect-allow = inner.test:443\nrepair = none\npolicy = appendix-f\n"
 	    "tunnel-idle-timeout = 30s\n" ROUTES(""), false },
-	{ COMMON "trusted-proxies = 127.0.0.0/8\nclient-allow = 0.0.0.0/0\nclient-policy = any\nerror-floor = 0\npolicy = rfc7303\n"
+	{ COMMON "trusted-proxies = 127.0.0.0/8\nclient-allow = 0.0.0.0/0\nclient-policy = any\nerror-max = 0\npolicy = rfc7303\n"
 	    ROUTES("cache = on\n"), false },
 };
 

@@ -70,6 +70,7 @@ static const struct { const char *name, *text, *formatted; } values[] = {
 	{ "purge-wait", "10000ms", "10s" },
 	{ "fill-lease", "2500ms", "2500ms" },
 	{ "client-no-cache", "off", "off" },
+	{ "error-max", "0", "0" },
 	{ "freshness-floor", "120s", "2m" },
 	{ "stale-if-error", "720h", "720h" },
 	{ "keep-feed", "90m", "90m" },

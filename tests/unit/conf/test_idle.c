@@ -29,6 +29,7 @@ static const struct { const char *text, *option, *because; } idle[] = {
 	{ "cache-redis-ca-file = a", "cache-redis-ca-file", "cache-redis names no server" },
 	{ "cache-redis = h:1\ncache-redis-ca-file = a", "cache-redis-ca-file", "cache-redis-tls is off" },
 	{ OFF "cache-object-max = 2m", "cache-object-max", "cache is off" },
+	{ OFF "error-max = 2m", "error-max", "cache is off" },
 	{ OFF "error-floor = 2m", "error-floor", "cache is off" },
 	{ OFF "freshness-floor = 2m", "freshness-floor", "cache is off" },
 	{ OFF "freshness-max = 2m", "freshness-max", "cache is off" },
