@@ -292,10 +292,6 @@ int conf_read_gateway(char *text, struct conf_error *) __attribute__((warn_unuse
 int conf_read_repairs(const char *text, unsigned *bits, struct conf_error *) __attribute__((warn_unused_result));
 
 void conf_print_sample(FILE *);
-/* Both write a part of the manuals in mdoc(7): every flag with its default, for utfeed(1); every option with its text,
- * for utfeed.conf(5). */
-void conf_print_manual_flags(FILE *);
-void conf_print_manual_options(FILE *);
 /* Writes a file that loads as the same configuration, but for secrets, which it has as ***; each line tells where its
  * value came from. */
 void conf_dump(FILE *, const struct conf *);

@@ -1,5 +1,4 @@
-/* Owns the texts that are made from the option tables: --help, the sample file, the values in force. The manuals are
- * made in conf_manual.c.
+/* Owns the texts that are made from the option tables: --help, the sample file, the values in force.
  * Must not know: any single option.
  * Invariant: the sample and what conf_dump() writes load without error. */
 #include "conf/conf_expand.h"

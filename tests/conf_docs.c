@@ -2,6 +2,7 @@
  * with its member (of a file with a secret, the secret's, which is what uses it), or with its default.
  * Must not know: any option. */
 #include "conf/conf_internal.h"
+#include "tests/conf_manual.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -42,9 +43,9 @@ int main(int argc, char **argv)
 	if (strcmp(what, "sample") == 0)
 		conf_print_sample(stdout);
 	else if (strcmp(what, "flags") == 0)
-		conf_print_manual_flags(stdout);
+		print_manual_flags(stdout);
 	else if (strcmp(what, "options") == 0)
-		conf_print_manual_options(stdout);
+		print_manual_options(stdout);
 	else if (strcmp(what, "names") == 0)
 		print_names();
 	else if (strcmp(what, "defaults") == 0)

@@ -249,19 +249,6 @@ static void seen_collect(struct feeds_seen *feeds)
 		feed_notes_collect(feeds->notes[i]);
 }
 
-size_t feeds_seen_count(struct feeds_seen *feeds)
-{
-	size_t n = 0;
-
-	seen_collect(feeds);
-	for (size_t i = 0; i < SEEN_SHARDS; i++) {
-		pthread_mutex_lock(&feeds->shards[i].lock);
-		n += feeds->shards[i].n;
-		pthread_mutex_unlock(&feeds->shards[i].lock);
-	}
-	return n;
-}
-
 /* How two feeds stand to each other in a list whose first one is the nearest to the edge. */
 static int seen_compare(const struct feeds_query *query, const struct feed_seen *a, const struct feed_seen *b)
 {

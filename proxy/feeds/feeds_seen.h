@@ -48,7 +48,6 @@ void feeds_seen_note(struct feeds_seen *, size_t worker, const void *hint, struc
 void feeds_seen_outdate(struct feeds_seen *, struct slice url, bool prefix, uint64_t now_us);
 /* Whether a kept feed answers in the place of the origin, as far as answers told. now: seconds since the epoch. */
 bool feed_is_kept(const struct feed_seen *, int64_t now);
-size_t feeds_seen_count(struct feeds_seen *);
 struct stats_gauges;
 void feeds_seen_stats(struct feeds_seen *, int64_t now, struct stats_gauges *);
 /* Which feeds are asked for, and in which order. */

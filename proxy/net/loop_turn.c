@@ -4,8 +4,9 @@
 #include <time.h>
 
 #ifdef LOOP_WATCHED
+#include <dlfcn.h>
+
 #include "proxy/base/log.h"
-#include "proxy/base/symbol.h"
 #endif
 
 static uint64_t turn_clock(clockid_t id)
@@ -21,13 +22,15 @@ static uint64_t turn_clock(clockid_t id)
  * to blame for a busy machine. */
 static void turn_judge(struct loop_turn *turn, uint64_t used_us)
 {
-	char name[SYMBOL_MAX];
+	uintptr_t called = (uintptr_t)turn->called;
+	Dl_info program = { 0 };
 
-	if (!turn->called || used_us - turn->used_us <= LOOP_TELL_US)
+	if (!called || used_us - turn->used_us <= LOOP_TELL_US)
 		return;
 	turn->told = true;
-	log_warn("loop: %s held it for %llu us", symbol_name((uintptr_t)turn->called, name),
-	    (unsigned long long)(used_us - turn->used_us));
+	dladdr((const void *)called, &program);
+	log_warn("loop: the function that addr2line -f names at %#lx held it for %llu us",
+	    (unsigned long)(called - (uintptr_t)program.dli_fbase), (unsigned long long)(used_us - turn->used_us));
 }
 
 static void turn_watch(struct loop_turn *turn, loop_callback *callback)

@@ -1,6 +1,6 @@
 /* Owns how long the turns of one loop take: from the first call after the loop waited until it waits again. In the
  * meantime nobody else of that worker is served. Must not know: what is called.
- * Invariant: only the loop's thread touches it. A developer's build (LOOP_WATCHED) logs the name of each
+ * Invariant: only the loop's thread touches it. A developer's build (LOOP_WATCHED) logs the place of each
  * function that used the processor for longer than LOOP_TELL_US, and each turn that did so in many short calls. */
 #ifndef UTFEED_PROXY_NET_LOOP_TURN_H
 #define UTFEED_PROXY_NET_LOOP_TURN_H

@@ -1,6 +1,7 @@
 /* Owns the cases of the option table: every option from every source, flags, printing, the manuals, reload.
  * Must not know: what the proxy does with a value, the file's format (test_conf_file.c), which source counts
  * (test_conf_sources.c). Invariant: an option without a row in `values` fails. */
+#include "tests/conf_manual.h"
 #include "tests/unit/conf/loads.h"
 #include "tests/unit/conf/printed.h"
 
@@ -250,13 +251,13 @@ static void act(FILE *out, const struct conf *conf)
 static void manual_flags(FILE *out, const struct conf *conf)
 {
 	(void)conf;
-	conf_print_manual_flags(out);
+	print_manual_flags(out);
 }
 
 static void manual_options(FILE *out, const struct conf *conf)
 {
 	(void)conf;
-	conf_print_manual_options(out);
+	print_manual_options(out);
 }
 
 /* Both manuals name every option. A generated line begins with a dot only for a macro of mdoc(7) or a line break. A backslash of a text is an escape. */

@@ -41,6 +41,18 @@ static int by_requests(const struct feed_seen *a, const struct feed_seen *b)
 }
 
 /* What is listed, and what an answer changes. */
+/* How many feeds are known. */
+static size_t known(struct feeds_seen *f)
+{
+	const struct feeds_query q = { .want = all, .compare = by_requests, .max = 1 };
+	struct feed_seen *first = NULL;
+	struct feeds_count count;
+
+	feeds_seen_first(f, &q, &first, &count);
+	free(first);
+	return count.total;
+}
+
 static void noted(void)
 {
 	static const struct {
@@ -101,18 +113,17 @@ static void bounded(void)
 		snprintf(url, sizeof url, "http://cold/%d", i);
 		note(f, url, &a);
 	}
-	CU_ASSERT(feeds_seen_count(f) <= MAX && feeds_seen_count(f) > MAX / 2);
+	CU_ASSERT(known(f) <= MAX && known(f) > MAX / 2);
 	CU_ASSERT_EQUAL_FATAL(feeds_seen_first(f, &q, list, &count), 1);
 	CU_ASSERT_STRING_EQUAL(list[0]->url, "http://hot/7");
 	CU_ASSERT_EQUAL(list[0]->requests, 20 * MAX);
-	CU_ASSERT_EQUAL(count.total, feeds_seen_count(f));
 	free(list[0]);
 	n = feeds_seen_first(f, &sevens, list, &count);
-	CU_ASSERT(n == 3 && count.total < feeds_seen_count(f) && !strcmp(list[0]->url, "http://hot/7"));
+	CU_ASSERT(n == 3 && count.total < known(f) && !strcmp(list[0]->url, "http://hot/7"));
 	while (n)
 		free(list[--n]);
 	/* A URL that is too long is left out. */
-	count.total = feeds_seen_count(f);
+	count.total = known(f);
 	memset(url, 'a', sizeof url - 1);
 	url[FEEDS_SEEN_URL_MAX] = '\0';
 	note(f, url, &a);
@@ -318,7 +329,7 @@ static void crowd_upon(size_t max, bool complete)
 	}
 	for (int i = 0; i < THREADS; i++)
 		pthread_join(threads[i], NULL);
-	CU_ASSERT(feeds_seen_count(f) <= max);
+	CU_ASSERT(known(f) <= max);
 	CU_ASSERT_EQUAL_FATAL(feeds_seen_first(f, &q, &s, &count), 1);
 	if (complete) {
 		CU_ASSERT_STRING_EQUAL(s->url, "http://hot/");

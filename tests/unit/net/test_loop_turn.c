@@ -1,7 +1,6 @@
 /* Owns the cases of proxy/net/loop_turn.c: which turns count, which are spent, and which function is told. Must not know: what is called.
  * Invariant: a turn may always take longer than it was made to, never less long. */
 #include "proxy/net/loop.h"
-#include "proxy/base/symbol.h"
 #include "tests/unit/unit.h"
 
 #include <string.h>
@@ -185,15 +184,4 @@ static void each_has_a_share(void)
 	loop_free(&loop);
 }
 
-/* Functions have names, static ones too; what is no function has a number. */
-static void symbols(void)
-{
-	char text[SYMBOL_MAX];
-
-	CU_ASSERT_STRING_EQUAL(symbol_name((uintptr_t)compute, text), "compute");
-	CU_ASSERT_STRING_EQUAL(symbol_name((uintptr_t)compute + 1, text), "compute");
-	CU_ASSERT_STRING_EQUAL(symbol_name((uintptr_t)loop_run, text), "loop_run");
-	CU_ASSERT_STRING_EQUAL(symbol_name(16, text), "the function at 0x10");
-}
-
-UNIT_SUITE(loop_turn, { "turns", turns }, { "spent", spent }, { "each has a share", each_has_a_share }, { "symbols", symbols })
+UNIT_SUITE(loop_turn, { "turns", turns }, { "spent", spent }, { "each has a share", each_has_a_share })

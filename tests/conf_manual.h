@@ -3,6 +3,9 @@
  * Must not know: any single option.
  * Invariant: a line is at most WIDTH columns long and ends where a sentence ends, as mandoc -Tlint wants it; none
  * begins like a macro. */
+#ifndef UTFEED_TESTS_CONF_MANUAL_H
+#define UTFEED_TESTS_CONF_MANUAL_H
+
 #include "conf/conf_internal.h"
 
 #include <string.h>
@@ -72,7 +75,7 @@ static void print_flag(FILE *out, const struct conf_row *row)
 	    row->def && *row->def ? " " : "", row->def ? row->def : "");
 }
 
-void conf_print_manual_flags(FILE *out)
+static void print_manual_flags(FILE *out)
 {
 	print_sections(out, ".Bl -column \"--connect-allow DESTINATION[,DESTINATION]...\" \"127.0.0.0/8, ::1\"\n",
 	    ".El\n", print_flag);
@@ -89,7 +92,7 @@ static void print_option(FILE *out, const struct conf_row *row)
 	print_text(out, row->prose);
 }
 
-void conf_print_manual_options(FILE *out)
+static void print_manual_options(FILE *out)
 {
 	print_sections(out, ".Bl -tag -width Ds\n", ".El\n", print_option);
 	fputs(".Ss options of one route\n.Bl -tag -width Ds\n", out);
@@ -98,3 +101,5 @@ void conf_print_manual_options(FILE *out)
 	fputs(".El\n.Pp\nA route may also set these of the options above:\n", out);
 	print_text(out, conf_shared().text);
 }
+
+#endif
