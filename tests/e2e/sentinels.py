@@ -1,4 +1,5 @@
 """Redis with Sentinel, and Redis Cluster: servers of the test's own, on loopback, that take over from each other."""
+import contextlib
 import time
 
 from ports import server_port
@@ -58,16 +59,23 @@ class Sentinels:
             each.stop()
 
 
+def node_of_a_cluster(redis_server, *more):
+    """Who finds that another process has taken the port of its bus meanwhile ends at once: then another one is begun."""
+    for _ in range(5):
+        bus = server_port()
+        with contextlib.suppress(AssertionError, OSError, IndexError):
+            node = redis_server("redis-server", "--cluster-enabled", "yes", "--cluster-node-timeout", "1000", "--cluster-port", str(bus),
+                                "--cluster-replica-validity-factor", "0", "--cluster-require-full-coverage", "no", *more)
+            assert node.ask("PING") == "PONG"
+            node.bus = bus
+            return node
+    raise AssertionError("a node does not start")
+
+
 class Cluster:
     """Three masters and three replicas. more: their options."""
     def __init__(self, redis_server, *more):
-        self.nodes = []
-        for i in range(6):
-            bus = server_port()
-            node = redis_server("redis-server", "--cluster-enabled", "yes", "--cluster-node-timeout", "1000", "--cluster-port", str(bus),
-                                "--cluster-replica-validity-factor", "0", "--cluster-require-full-coverage", "no", "--cluster-config-file", f"nodes{i}.conf", *more)
-            node.bus = bus
-            self.nodes.append(node)
+        self.nodes = [node_of_a_cluster(redis_server, "--cluster-config-file", f"nodes{i}.conf", *more) for i in range(6)]
         self.masters, self.replicas = self.nodes[:3], self.nodes[3:]
         for i, node in enumerate(self.masters):
             node.ask("CLUSTER", "ADDSLOTSRANGE", i * 16384 // 3, (i + 1) * 16384 // 3 - 1)

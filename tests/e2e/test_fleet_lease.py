@@ -185,11 +185,11 @@ def test_who_asks_is_stopped(fleet, site):
 def test_a_fetch_longer_than_fill_lease(fleet, site):
     """The next one asks, too; what comes first answers all that wait for it."""
     four = fleet(3, "--fill-lease", f"{HOLDS}s")
-    held, clients = four.held_by_the_first(site, feed(FRESH, body=b"<rss>slow</rss>"))
     began = time.monotonic()
+    held, clients = four.held_by_the_first(site, feed(FRESH, body=b"<rss>slow</rss>"))
     site["/f"] = again = Held(feed(FRESH, body=b"<rss>next</rss>"))
     again.asked()
-    assert HOLDS - 1.5 < time.monotonic() - began < HOLDS + 3 and site.count() == 2
+    assert HOLDS <= time.monotonic() - began < HOLDS + 10 and site.count() == 2
     held.goes.set()
     assert clients[0].response().body == b"<rss>slow</rss>"
     got = clients[1:]

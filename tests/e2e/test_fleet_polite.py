@@ -11,7 +11,7 @@ from test_faults import error_of
 from test_pauses import BUSY, GOOD, RESUMES, is_paused, says
 from wire import TIMEOUT
 
-VISIBLE = 1                             # seconds until all know what one was told
+VISIBLE = 5                             # seconds until all know what one was told, on a busy machine
 BUSY_60 = says(BUSY, "Retry-After: 60")
 DOWN_60 = says("503 X", "Retry-After: 60")
 
@@ -112,7 +112,7 @@ def test_the_doubling_is_once(fleet, clock, site):
         assert {client.response().status for client in clients} == {429}
         heard(four, "pause", pauses + 1)
         assert all(least <= paused(proxy, 429) <= most for proxy in four)
-        clock.jump(most + 1)
+        four.jump(clock, most + 1)
 
 
 def test_the_way_is_ones_own(fleet, origin):
@@ -131,7 +131,7 @@ def test_success_of_one(fleet, clock, site):
     site["*"] = BUSY_60
     four[0].get("/f")
     heard(four, "pause")
-    clock.jump(61)
+    four.jump(clock, 61)
     site["*"] = held = Held(page(FRESH))
     client = four[1].client().ask("/a")
     held.asked()
@@ -205,19 +205,19 @@ def test_each_is_told_once(fleet, site):
 # ---- intervals ----
 
 def test_an_interval_of_a_host(fleet, site):
-    """Of four that come at once three are in time, one behind the other, and one would wait for more than 2 s."""
-    four, asked = fleet(4, "--host-interval", "1s"), []
+    """Of three that come at once two are in time, one behind the other, and one would wait for more than 2 s."""
+    three, asked = fleet(3, "--host-interval", "2s"), []
 
     def answer(_):
         asked.append(time.monotonic())
         return GOOD
     site["*"] = answer
-    clients = [proxy.client().ask(f"/{n}") for n, proxy in enumerate(four)]
+    clients = [proxy.client().ask(f"/{n}") for n, proxy in enumerate(three)]
     answers = [client.response() for client in clients]
-    assert sorted(got.status for got in answers) == [200, 200, 200, 503]
+    assert sorted(got.status for got in answers) == [200, 200, 503]
     refused, = (got for got in answers if got.status == 503)
-    assert 1 <= int(refused["Retry-After"]) <= 3 and "another process has just asked" in refused["Proxy-Status"]
-    assert all(later - sooner > 0.95 for sooner, later in zip(asked, asked[1:])) and len(asked) == 3
+    assert 1 <= int(refused["Retry-After"]) <= 4 and "another process has just asked" in refused["Proxy-Status"]
+    assert len(asked) == 2 and asked[1] - asked[0] > 1.95
 
 
 def test_a_long_interval_of_a_host(fleet, site):
@@ -264,7 +264,7 @@ def test_an_interval_that_one_learned(fleet, clock, site):
     site["*"] = says(BUSY, "Retry-After: 1", 'RateLimit-Policy: "default";q=2;w=60')
     two[0].get("/x")
     heard(two, "space")
-    clock.jump(31)
+    two.jump(clock, 31)
     site["*"] = GOOD
     assert two[1].get("/y").status == 200
     got = two[1].get("/z")
