@@ -8,6 +8,7 @@
 
 enum {
 	H2_OUT_FIRST = 4096,
+	H2_RECORD_BYTES = 16 * 1024,
 	H2_READS = 4,                  /* of one turn */
 	H2_TABLE_BYTES = 4096,         /* of HPACK, as is the default (RFC 9113 section 6.5.2) */
 	H2_CONNECTION_WINDOW = 1 << 20,
@@ -54,16 +55,20 @@ void h2_fail(struct h2 *h2, uint32_t code)
 	h2_pull(h2);
 }
 
-/* Writes what waits. False: the connection failed. */
+/* Writes what waits. TLS takes a record in a call, and the kernel sends several together. Where more frames follow,
+ * what would not fill a record waits for them. False: the connection failed. */
 static bool h2_write_out(struct h2 *h2)
 {
-	size_t written = 0;
+	bool full = h2->settings.secure && !h2->ending && h2->out.len >= H2_OUT_BYTES;
+	size_t end = full ? h2->out.len / H2_RECORD_BYTES * H2_RECORD_BYTES : h2->out.len, written = 0;
 	ssize_t n = 0;
 
-	while (written < h2->out.len) {
-		struct iovec iov = { h2->out.bytes + written, h2->out.len - written };
+	while (written < end) {
+		struct iovec iov = { h2->out.bytes + written, end - written };
 
-		if ((n = conn_writev(h2->conn, &iov, 1)) < 0)
+		n = h2->settings.secure && iov.iov_len > H2_RECORD_BYTES ? conn_writev_more(h2->conn, &iov, 1)
+		                                                          : conn_writev(h2->conn, &iov, 1);
+		if (n < 0)
 			break;
 		written += (size_t)n;
 	}
@@ -129,9 +134,9 @@ static void h2_go_on(struct h2 *h2)
 		loop_arm(h2->loop, &h2->stuck, h2->settings.write_timeout_ms);
 	if (h2->ending)
 		h2_end_streams(h2);
-	if (before >= H2_OUT_BYTES && h2->out.len < H2_OUT_BYTES)
-		h2_pull(h2);
 	h2_wake_writers(h2);
+	if (before >= H2_OUT_BYTES && h2->out.len < H2_OUT_BYTES)
+		h2_pull(h2);           /* behind the writers, whose frames go out with what is left */
 	if (h2_is_over(h2)) {
 		h2_tell_end(h2, h2->broken);
 		return;
@@ -346,6 +351,7 @@ void h2_free(struct h2 **hp)
 	*hp = NULL;
 	h2_end_streams(h2);
 	if (!h2->ending && !nghttp2_session_terminate_session(h2->ng, NGHTTP2_NO_ERROR)) {
+		h2->ending = true;
 		h2_take(h2);
 		h2_write_out(h2);
 	}
