@@ -67,7 +67,7 @@ static void attention_origins(struct attention_list *list, const struct feeds_ta
 	    MANY " of the last hour: utfeed had no feed to answer with, or had to cut it.",
 	    ATTENTION_MANY(hour->errors, "error"));
 	attention_add(list, "mislabelled", false, "/feeds?mislabelled=1", tally->mislabelled,
-	    MANY " mislabelled, of " MANY ". utfeed mends them; their publishers could.",
+	    MANY " mislabelled, of " MANY ". utfeed corrects them for readers; the publishers can do so for all.",
 	    ATTENTION_MANY(tally->mislabelled, "feed"), ATTENTION_MANY(tally->publishers, "publisher"));
 }
 

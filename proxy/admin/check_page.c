@@ -172,7 +172,9 @@ void admin_api_check(struct admin_exchange *x)
 /* url: what the form has in it; "": nothing. */
 static void check_page_form(FILE *out, const char *url)
 {
-	fputs("<form action=\"/check\">\n<p><label for=\"url\">The feed's URL</label> <input type=\"url\" id=\"url\" "
+	fputs("<p>utfeed says whether readers can show a feed, what is wrong with it, and what to write to its "
+	      "publisher.</p>\n<form action=\"/check\">\n"
+	      "<p><label for=\"url\">The feed's URL</label> <input type=\"url\" id=\"url\" "
 	      "name=\"url\" required size=\"40\" value=\"",
 	    out);
 	visible_html(out, url);

@@ -101,7 +101,7 @@ static void feed_before_and_after(FILE *out, const struct feed_seen *feed)
 	feed_pair(out, "Label", feed->unlabelled ? "no charset named" : feed->was ? feed->was : feed->charset, "utf-8");
 	feed_pair(out, "Encoding of the bytes", feed->charset, "utf-8");
 	feed_pair(out, "Faults", faults, "0");
-	fputs("</tbody></table>\n<p>Check again shows the text itself before and after.</p>\n", out);
+	fputs("</tbody></table>\n", out);
 }
 
 static void feed_advice_label(FILE *out, const struct feed_seen *feed)
@@ -146,8 +146,7 @@ static void feed_advice(FILE *out, const struct feed_seen *feed, const struct fe
 	else if (taken)
 		feed_advice_default(out, feed);
 	if (faulty)
-		fputs(" XML parsers refuse the feed, or read parts of it wrongly. Check again names each fault.", out);
-	fputs(wrong || taken || faulty ? " Check again writes the whole mail, to copy." : "", out);
+		fputs(" XML parsers refuse the feed, or read parts of it wrongly.", out);
 	fputs(wrong || taken || faulty || error ? "</p>\n" : "Nothing, as far as utfeed has seen.</p>\n", out);
 }
 
@@ -191,8 +190,11 @@ static void feed_history(FILE *out, const struct feed_seen *feed, int64_t now)
 	fputs("first asked for</li>\n</ul>\n", out);
 }
 
+/* What is not known has no row, nor has a moment that never was. */
 static void feed_fact(FILE *out, const char *name, const char *text)
 {
+	if (!text)
+		return;
 	fprintf(out, "<tr><th scope=\"row\">%s</th><td>", name);
 	feed_peer(out, text);
 	fputs("</td></tr>\n", out);
@@ -205,6 +207,8 @@ static void feed_fact_number(FILE *out, const char *name, uint64_t n)
 
 static void feed_fact_moment(FILE *out, const char *name, int64_t at, int64_t now)
 {
+	if (!at)
+		return;
 	fprintf(out, "<tr><th scope=\"row\">%s</th><td>", name);
 	html_moment(out, at, now);
 	fputs("</td></tr>\n", out);
@@ -273,13 +277,19 @@ static void feed_action(FILE *out, uint64_t id, const char *word, const char *na
 static void feed_actions(FILE *out, const struct feed_seen *feed, const struct feed_standing *standing,
     const char *shown)
 {
+	bool checks = !strcmp(shown, feed->url);
+
 	fputs("<div class=\"acts\">\n", out);
-	if (!strcmp(shown, feed->url))
+	if (checks)
 		feed_action(out, feed->id, "check", "Check again");
 	feed_action(out, feed->id, "purge", "Purge");
 	if (standing->paused_until)
 		feed_action(out, feed->id, "resume", "Resume");
 	fputs("</div>\n", out);
+	if (checks)
+		fputs("<p>A check shows the text before and after, names each fault, and writes a mail to the "
+		      "publisher.</p>\n",
+		    out);
 }
 
 static void feed_tell_done(FILE *out, const struct feed_done *done)

@@ -225,14 +225,14 @@ static void feeds_search(FILE *out, const struct feeds_asked *asked)
 {
 	fputs("<form action=\"/feeds\">\n<label>Part of the URL <input type=\"search\" name=\"search\" value=\"", out);
 	visible_html(out, asked->search);
-	fputs("\"></label>\n<label>By <select name=\"sort\">", out);
+	fputs("\"></label>\n<label>Sort by <select name=\"sort\">", out);
 	for (size_t i = 0; i < FEEDS_ORDERS; i++)
 		fprintf(out, "<option value=\"%s\"%s>%s</option>", feeds_orders[i].name,
 		    &feeds_orders[i] == asked->order ? " selected" : "", feeds_orders[i].title);
 	fprintf(out,
-	    "</select></label>\n<label><input type=\"checkbox\" name=\"reverse\" value=\"1\"%s> the other way "
-	    "round</label>\n<label><input type=\"checkbox\" name=\"mislabelled\" value=\"1\"%s> wrongly labelled only"
-	    "</label>\n<label><input type=\"checkbox\" name=\"kept\" value=\"1\"%s> kept only</label>\n"
+	    "</select></label>\n<label><input type=\"checkbox\" name=\"reverse\" value=\"1\"%s> "
+	    "reversed</label>\n<label><input type=\"checkbox\" name=\"mislabelled\" value=\"1\"%s> wrongly labelled "
+	    "only</label>\n<label><input type=\"checkbox\" name=\"kept\" value=\"1\"%s> kept only</label>\n"
 	    "<button>Show</button></form>\n",
 	    asked->reversed ? " checked" : "", asked->mislabelled ? " checked" : "", asked->kept ? " checked" : "");
 }

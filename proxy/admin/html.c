@@ -13,7 +13,7 @@ static const struct {
 	{ "/paused", "Paused" },
 	{ "/check", "Check a feed" },
 	{ "/metrics", "Metrics" },
-	{ "/api", "Interface" },
+	{ "/api", "API" },
 };
 
 void html_begin(FILE *out, const char *title, const char *here, const char *instance)

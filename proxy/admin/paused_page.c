@@ -72,7 +72,24 @@ static void paused_table(struct admin_exchange *x)
 	      "<tbody>\n",
 	    x->out);
 	backoff_each(x->admin->parts.backoff, paused_row, &l);
-	fprintf(x->out, "</tbody></table></div>\n<p>%zu of %zu pauses</p>\n", l.shown, l.shown + l.more);
+	fprintf(x->out, "</tbody></table></div>\n<p>%zu of %zu pauses</p>\n"
+	    "<form method=\"post\" action=\"/paused\"><input type=\"hidden\" name=\"all\" value=\"1\">"
+	    "<button>Resume all</button></form>\n", l.shown, l.shown + l.more);
+}
+
+static void paused_find(void *arg, const struct backoff_shown *shown)
+{
+	struct paused_list *list = arg;
+
+	list->more += shown->until_ms > list->now_ms;
+}
+
+static bool paused_any(struct admin_exchange *x)
+{
+	struct paused_list l = { .now_ms = loop_now_ms(x->admin->loop) };
+
+	backoff_each(x->admin->parts.backoff, paused_find, &l);
+	return l.more;
 }
 
 /* A POST ends pauses as /api/resume does. */
@@ -89,9 +106,12 @@ void admin_page_paused(struct admin_exchange *x)
 	admin_page_begin(x, "Paused", "/paused", false);
 	if (!reads)
 		fprintf(x->out, "<p role=\"status\">%zu %s ended.</p>\n", ended, ended == 1 ? "pause" : "pauses");
-	paused_table(x);
-	fputs("<form method=\"post\" action=\"/paused\"><input type=\"hidden\" name=\"all\" value=\"1\">"
-	      "<button>Resume all</button></form>\n",
+	fputs("<p>An origin that fails, or that asks for it, is left alone for a while. Readers get the feeds that "
+	      "utfeed has.</p>\n",
 	    x->out);
+	if (paused_any(x))
+		paused_table(x);
+	else
+		fputs("<p>Nothing is paused now.</p>\n", x->out);
 	admin_page_end(x, false);
 }

@@ -399,7 +399,7 @@ def test_healthcheck(idle, administered, another, dead_port):
     assert healthcheck(UTFEED_ADMIN_LISTEN=f"0.0.0.0:{idle.port}", UTFEED_ADMIN_ALLOW="0.0.0.0/0") == (0, "healthy\n")
     assert healthcheck(UTFEED_LISTEN=f"127.0.0.1:{idle.proxy.port}") == (0, "healthy\n")
     assert healthcheck(f"http://{address}/metrics")[0] == 1
-    assert healthcheck(f"http://127.0.0.1:{dead_port}") == (1, "unhealthy: Connection refused\n")
+    assert healthcheck(f"http://127.0.0.1:{dead_port}") == (1, "unhealthy: Connection refused; write the admin-listen of a running utfeed, as UTFEED_ADMIN_LISTEN or as URL\n")
     assert [healthcheck(url)[0] for url in ("https://127.0.0.1", "nonsense", "--loud")] == [2, 2, 2]
     evil = another()
     evil.serve(lambda request: (message("500 Oops", body=OBEYED), "close"))

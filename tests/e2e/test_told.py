@@ -245,9 +245,9 @@ def test_a_pause_is_told_and_ended(told, origin):
     assert t.admin.post("/paused", f"url={origin.url}/f", "Origin: https://evil.com").status == 403
     assert t.admin.post("/paused", f"url={origin.url}/f", "Sec-Fetch-Site: cross-site").status == 403
     assert t.admin.post("/paused", "url=nonsense").status == t.admin.post("/paused").status == 400
-    assert t.feed()["paused_until"] == one["paused_until"]
+    assert 0 <= t.feed()["paused_until"] - one["paused_until"] <= 1      # each answer rounds it to a second
     got = t.admin.post("/paused", f"url={origin.url}/f", "Sec-Fetch-Site: same-origin")
-    assert got.status == 200 and b"1 pause ended." in got.body and b"0 of 0 pauses" in got.body
+    assert got.status == 200 and b"1 pause ended." in got.body and b"Nothing is paused now." in got.body and b"<table" not in got.body
     assert t.feed()["paused_until"] is None and t.feed()["paused_for"] is None
     t.get()
     assert t.admin.post("/paused", "all=1").status == 200 and t.feed()["paused_until"] is None

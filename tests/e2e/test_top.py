@@ -110,7 +110,7 @@ def test_a_pipe_gets_one_frame(admin):
     text, _ = run("--admin", f"http://127.0.0.1:{admin.port}")
     lines = text.splitlines()
     assert lines[0].startswith("utfeed ") and " 4 feeds, 4 mislabelled" in lines[0]
-    assert lines[1] == "! 4 feeds mislabelled, of 1 publisher. utfeed mends them; their publishers could."
+    assert lines[1] == "! 4 feeds mislabelled, of 1 publisher. utfeed corrects them for readers; the publishers can do so for all."
     feeds = [line.split() for line in lines if "127.0.0.1" in line]
     assert len(feeds) == 4 and feeds[0][:7] == ["3", "2", "0", "200", "fine", "koi8-r", "iso-8859-1"] and feeds[0][7].endswith("/most")
     assert "\x1b" not in text and not re.search(r"[^ -~\n]", text)
