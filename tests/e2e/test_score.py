@@ -21,8 +21,9 @@ def day(clock_library, tmp_path):
     publisher.close()
 
 
-def test_a_day(day):
-    found, unserved = score.alone(*day)
+@pytest.mark.parametrize("step,hours", [(600, 24), pytest.param(50, 2, id="many clients within each lifetime")])
+def test_a_day(day, step, hours):
+    found, unserved = score.alone(*day, step, hours)
     assert not unserved and {line: seen for line, seen in found.items() if seen[0] != "A"} == {}
 
 

@@ -189,10 +189,10 @@ RUDE = (("User-Agent: one", "Cookie: me=1", "Referer: http://page.example/"), ("
         ("User-Agent: three", "Origin: http://page.example", "X-Forwarded-For: 192.0.2.7"))
 
 
-def alone(publisher, utfeed, clock, step=600):
+def alone(publisher, utfeed, clock, step=600, hours=24):
     """A day of clients with bad manners. Returns the grades, and (time, path, status) for each client that got no feed."""
     unserved = []
-    for time in range(0, 24 * HOUR, step):
+    for time in range(0, hours * HOUR, step):
         put_forward(clock, time)
         for path in ASKED:
             for fields in RUDE:

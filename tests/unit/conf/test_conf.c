@@ -83,7 +83,7 @@ static const struct { const char *name, *text, *formatted; } values[] = {
 	{ "pause", "off", "off" },
 	{ "moved", "tell", "tell" },
 	{ "moved-after", "1h", "1h" },
-	{ "refresh-hot", "0", "0" },
+	{ "refresh-hot", "3", "3" },
 	{ "allow", "a.example, 192.0.2.0/24:*,[FD00::/8]:8080 *:81,", "a.example\n192.0.2.0/24:*\n[fd00::/8]:8080\n*:81\n" },
 	{ "deny", ".B\xc3\x9c" "cher.Example.:*, *:25", ".xn--bcher-kva.example:*\n*:25\n" },
 	{ "connect-allow", ".Mail.example:993, 192.0.2.7,[2001:db8::1]:*", ".mail.example:993\n192.0.2.7/32\n[2001:db8::1/128]:*\n" },
