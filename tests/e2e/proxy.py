@@ -141,10 +141,10 @@ class Utfeed:
         return {name: int(value) for name, value in re.findall(r"^([\w.-]+) (\d+)$", self.err.text()[seen:], re.M)}
 
     def counted(self, name, least):
-        """That counter, once it is so large; what it came to otherwise."""
-        until, count = time.monotonic() + TIMEOUT, 0
-        while count < least and time.monotonic() < until:
-            count = self.counters()[name]
+        """That counter, once it is so large; what it came to otherwise. It is told only when asked, so it is asked again now and then."""
+        until = time.monotonic() + TIMEOUT
+        while (count := self.counters()[name]) < least and time.monotonic() < until:
+            time.sleep(0.02)
         return count
 
     def status(self, name):
