@@ -18,7 +18,7 @@ FEEDS = {"/often.xml": Feed(6 * HOUR, "max-age=1800", 1800), "/quiet.xml": Feed(
          "/place.xml": Feed(12 * HOUR, "max-age=3600", 3600), "/crowd.xml": Feed(0, "max-age=600", 600)}
 MOVED, PLACE = "/moved.xml", "/place.xml"
 ASKED = ("/often.xml", "/quiet.xml", MOVED, "/limited.xml")
-PAUSE = (6 * HOUR, 7 * HOUR)        # in which /limited.xml answers 429 with Retry-After; one hour is the longest that utfeed obeys for a host
+PAUSE = (6 * HOUR, 9 * HOUR)        # in which /limited.xml answers 429 with Retry-After
 
 # at: seconds since the day began; gap: seconds since the last good response for the path, or None; given: the last validators, or None
 Request = collections.namedtuple("Request", "at path query method version connection fields gap given status")
