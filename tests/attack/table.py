@@ -2,7 +2,7 @@
 import dataclasses
 import typing
 
-from . import helpers
+from . import h2_origin, helpers
 from .bodies import BOMBS, MB, TEXTS, slug
 from .hellos import HELLOS, replays
 from .streams import FLOODS, STALLS
@@ -183,6 +183,14 @@ def over_http2():
                          options=("--h2c", "on", *options), keeps=15, seconds=30, http2=True, later=10)
 
 
+def http2_origins():
+    """Issue 35, from the other side: of each connection that utfeed opens the origin makes a flood."""
+    for name, (_, ends) in h2_origin.FLOODS.items():
+        for clients in (1, 100):
+            yield Attack(f"h2 origin: {name}, for {clients}", "for 30 s", clients, clients, asks("/h2/N", way="path"), ends, 15, 100_000, "visit", 0,
+                         cache=1, helper=h2_origin.pours(name), keeps=15, seconds=30, later=10)
+
+
 def the_issue():
     """What was found in the build before issue 12, as it was found."""
     for more in (1, 4, 16, 64):
@@ -194,4 +202,4 @@ def the_issue():
 
 
 ATTACKS = [*abandoned(), *slow_readers(), *large(), *slow_clients(), *endless_origins(), *bombs(), *texts(), *many(), *many_purges(), *stores(),
-           *hellos(), *over_http2(), *the_issue()]
+           *hellos(), *over_http2(), *http2_origins(), *the_issue()]

@@ -20,7 +20,7 @@ SCALE, IDLE_SECONDS = 0.01, 0.1
 # Of each kind what takes a second or two
 BRIEF = ("abandoned, ", "slow readers, no-store", "large feeds as us-ascii", "tunnels", "endless ", "bomb: ", "text: less-than signs",
          "text: nothing said, every byte", "many variants", "colliding URLs", "many redirects", "pipelined misses", "purges, prefix /none/",
-         "many URLs: LMDB", "out of memory, ", "SIGTERM, both")
+         "many URLs: LMDB", "h2: made resets, malformed trailers", "h2 origin: PING", "out of memory, ", "SIGTERM, both")
 ROWS = [row for row in ATTACKS if row.name.startswith(BRIEF)]
 
 
