@@ -65,8 +65,8 @@ def node(home, port, cert):
 
 
 @pytest.mark.parametrize("program", [nginx, apache2, nghttpd, node], ids=lambda program: program.__name__)
-def test_real_servers(asking, server, good, bodies, tmp_path, program):
-    """Every body of the corpus, as `normalise` has it, and by HTTP/2."""
+def test_real_servers(asking, start, server, origin, good, bodies, tmp_path, program):
+    """Every body of the corpus, as `normalise` has it, and by HTTP/2; with the X-Encoding-Rule that it has by HTTP/1.1."""
     path = shutil.which(program.__name__, path=os.environ["PATH"] + ":/usr/sbin")
     if not path:
         pytest.skip(f"no {program.__name__} here")
@@ -79,3 +79,7 @@ def test_real_servers(asking, server, good, bodies, tmp_path, program):
     wrong = [found for row in rows if (found := same_as_command_line(proxy.port, "/" + row[0], row))]
     assert not wrong and len(rows) > 100, wrong
     assert proxy.counters()["h2_origin_streams"] == len(rows)
+    origin.serve(lambda asked: message("200 OK", "Content-Type: application/xml", body=(tmp_path / asked.target[1:]).read_bytes()))
+    by_1 = start(origin, "--workers", "1")
+    wrong = [name for name, *_ in rows if proxy.get("/" + name).rule != by_1.get("/" + name).rule]
+    assert not wrong, wrong
