@@ -276,7 +276,7 @@ def test_a_led_url_is_served(start, origin):
 @pytest.mark.parametrize("data", [b"", b"<rss/>", b"<html></html>", b"{}", b"\x89PNG", b"opml", "<?xml version='1.0'?><a><opml/></a>".encode("utf-16")])
 def test_what_is_no_list(data):
     out, errors = run("opml", "--gateway", "http://a:1", body=data, status=1)
-    assert out == b"" and "no subscription list" in errors
+    assert out == b"" and "is not a subscription list" in errors
 
 
 def test_what_cannot_be_led_is_told():

@@ -130,7 +130,7 @@ def test_the_admin_listener(start, path):
     client.close()
     assert healthcheck(path) == (0, b"healthy\n")
     proxy.stop()
-    assert not path.exists() and healthcheck(path) == (1, b"unhealthy: No such file or directory\n")
+    assert not path.exists() and healthcheck(path) == (1, b"unhealthy: No such file or directory; write the admin-listen of a running utfeed, as UTFEED_ADMIN_LISTEN or as URL\n")
 
 
 def test_workers_share_one_socket(start, origin, path):
