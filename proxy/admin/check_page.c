@@ -182,8 +182,9 @@ static void check_page_form(FILE *out, const char *url)
 	      "<form method=\"post\" action=\"/check\" enctype=\"multipart/form-data\">\n"
 	      "<p><label for=\"file\">Or a file</label> <input type=\"file\" id=\"file\" name=\"file\" required></p>\n"
 	      "<p><label for=\"type\">The Content-Type that the server sends, if it is known</label>\n"
-	      "<input id=\"type\" name=\"type\" maxlength=\"200\" placeholder=\"text/xml; charset=iso-8859-1\" "
-	      "autocomplete=\"off\"> <button>Check</button></p>\n</form>\n",
+	      "<input id=\"type\" name=\"type\" size=\"30\" maxlength=\"200\" "
+	      "placeholder=\"text/xml; charset=iso-8859-1\" autocomplete=\"off\"> "
+	      "<button>Check</button></p>\n</form>\n",
 	    out);
 }
 

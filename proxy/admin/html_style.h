@@ -3,7 +3,7 @@
 #ifndef UTFEED_PROXY_ADMIN_HTML_STYLE_H
 #define UTFEED_PROXY_ADMIN_HTML_STYLE_H
 
-#define ADMIN_HTML_HASH "sha256-DWNvsxO9D5GIjkbdvexAmws5j1F02NDCT3/rreTn0KQ="
+#define ADMIN_HTML_HASH "sha256-rikgRm3usTawJup2+7gVwFV8duNgp4Rxe699dKFmRWc="
 #define ADMIN_HTML_STYLE \
 	":root{color-scheme:light dark;--bg:#fff;--fg:#1b1b1b;--line:#767676;--soft:#f2f2f2;--good:#0a5c2b;--bad:" \
 	"#9c1c1c;--ink:#1a5fb4;--k1:#8a4b00;--k2:#9c1c1c}" \
@@ -38,7 +38,7 @@
 	".acts{display:flex;flex-wrap:wrap;gap:.5rem}.acts form{margin:0}" \
 	"label{display:inline-block;margin:.25rem .75rem .25rem 0}" \
 	"input,button,textarea,select{font:inherit;color:inherit;background:var(--soft);border:" \
-	"1px solid var(--line);padding:.25rem .5rem;max-width:100%;box-sizing:border-box}" \
+	"1px solid var(--line);padding:.25rem .5rem;margin:.125rem 0;max-width:100%;box-sizing:border-box}" \
 	"@media(max-width:64rem){td.url{min-width:9rem}}" \
 	"button{min-height:2.25rem;padding:.25rem .75rem;cursor:pointer}textarea{display:block;width:100%}" \
 	"summary{cursor:pointer;padding:.25rem 0}@media(max-width:95rem){.w3{display:none}}" \
