@@ -26,6 +26,7 @@ struct conf_reader {
 	size_t route;               /* in conf->routes, for PART_ROUTE */
 	const struct conf_reader *outer; /* whose include line this file is of; NULL: none */
 	unsigned *files;            /* how many were read by include lines, of all readers */
+
 	bool foreign;               /* the file is of another format, and is not read to its end */
 };
 

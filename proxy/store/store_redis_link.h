@@ -27,11 +27,12 @@ struct redis_access {
 	struct tls_context *tls;               /* NULL: no TLS */
 	pthread_mutex_t lock;                  /* guards the next two */
 	char *user, *password;                 /* NULL: none */
-	/* of the links' thread: links that are not closed; those whose server is away; a server outside of any cluster was
-	 * logged; what looks up names for them */
-	size_t links, complaining;
-	bool alone;
-	struct resolver *resolver;             /* NULL: none was needed yet */
+
+	/* of the links' thread */
+	size_t links, complaining;             /* links that are not closed; those whose server is away */
+	bool alone;                            /* a server outside of any cluster was logged */
+	struct resolver *resolver;             /* looks up names; NULL: none was needed yet */
+
 	size_t refs;
 };
 /* One reference. NULL: a connection cannot be made; why tells the reason. */
