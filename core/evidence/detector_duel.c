@@ -88,9 +88,19 @@ static int find_differing(struct differing *d, const struct duel_text *text, enu
 	return 0;
 }
 
-/* By how much these bytes and what stands around them speak for the first of two readings. */
+static size_t count_differing(const uint8_t *bytes, size_t len, const struct differing *d)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < len; i++)
+		n += d->is[bytes[i]];
+	return n;
+}
+
+/* By how much these bytes and what stands around them speak for the first of two readings. *odd: how many of the bytes
+ * were read. */
 static int weigh_differing(struct race *race, struct piece *p, const struct reading *first,
-    const struct reading *second, const struct duel_text *text, const struct differing *d, int *lead)
+    const struct reading *second, const struct duel_text *text, const struct differing *d, size_t *odd, int *lead)
 {
 	static const size_t rounds[] = { 192, 1024 }; /* bytes of the sample */
 	const struct reading *const both[] = { first, second };
@@ -111,6 +121,7 @@ static int weigh_differing(struct race *race, struct piece *p, const struct read
 		if (abs(*lead) >= DECISIVE)
 			break;
 	}
+	*odd = count_differing(race->sample.bytes, len, d);
 	return 0;
 }
 
@@ -121,13 +132,14 @@ static int settle(struct race *race, struct piece *p, struct reading *first, str
 {
 	struct differing differing;
 	struct reading swap;
+	size_t odd;
 	int lead;
 
 	if (find_differing(&differing, text, first->charset, second->charset) != 0)
 		return -1;
 	if (!differing.any)
 		return 0;
-	if (weigh_differing(race, p, first, second, text, &differing, &lead) != 0)
+	if (weigh_differing(race, p, first, second, text, &differing, &odd, &lead) != 0)
 		return -1;
 	if (-lead > second->cost - first->cost) {
 		swap = *first;
@@ -187,6 +199,7 @@ static int challenge(struct race *race, struct piece *p, struct detection *d, co
 	struct reading rival = winner;
 	struct duel_text text = { .bytes = NULL };
 	const struct race_candidate *c = NULL;
+	size_t odd;
 	int lead;
 
 	while ((c = race_next_single(c))) {
@@ -200,9 +213,10 @@ static int challenge(struct race *race, struct piece *p, struct detection *d, co
 			return -1;
 		if (!differing.any)
 			continue;
-		if (weigh_differing(race, p, &winner, &rival, &text, &differing, &lead) != 0)
+		if (weigh_differing(race, p, &winner, &rival, &text, &differing, &odd, &lead) != 0)
 			return -1;
-		rival.cost = winner.cost + lead + label->weight + c->cost;
+		rival.cost = winner.cost + lead + label->weight + c->cost +
+		    race_label_grows(winner.charset, label->weight, odd, true);
 		if (rival.cost < winner.cost + RACE_BEHIND)
 			detection_keep(d, &rival);
 	}

@@ -14,7 +14,11 @@ enum {
 	PAIRS_BYTES = 384,      /* of the sample, which tell whether it may be in pairs */
 	STRANGERS = 1 << SCRIPT_COUNT,
 	ENGLISH = 8 * LANGUAGE_NAT, /* that the words of a text in another script are English */
-	LABEL_DOUBLES = 160     /* by so many bytes beyond ASCII the weight of a label doubles */
+	/* By so many bytes beyond ASCII the weight of a label doubles; by fewer where somebody chose it and such bytes
+	 * are few, as in the Latin alphabet. */
+	LABEL_DOUBLES = 160, CHOSEN_DOUBLES = 40,
+	FEW = 4,                /* bytes beyond ASCII, and what each one less costs in an alphabet of its own */
+	FEWER = 2 * LANGUAGE_NAT
 };
 
 #define L(id) LANGUAGE_##id
@@ -105,6 +109,20 @@ static void enter(struct race *race, enum charset cs, enum language l, int cost,
 	race->base[race->n++] = base;
 }
 
+static bool is_latin(enum language l)
+{
+	return l != LANGUAGE_NONE && l < LANGUAGE_HAN && language_script(l) == SCRIPT_LATIN;
+}
+
+/* What it costs that a text has so little beyond ASCII. In another alphabet than Latin that is seldom: nearly all its
+ * letters are. */
+static int few_cost(const struct race *race, enum language l)
+{
+	size_t beyond = race->sample.beyond;
+
+	return beyond >= FEW || is_latin(l) ? 0 : (FEW - (int)beyond) * FEWER;
+}
+
 /* Vietnamese is modelled as windows-1258 alone writes it, with tones behind their letters. */
 static bool may_write(enum charset cs, enum language l)
 {
@@ -120,6 +138,17 @@ static void enter_all(struct race *race, enum charset cs, unsigned scripts, int 
 			enter(race, cs, (enum language)l, 0, label);
 }
 
+/* What a label weighs. Nobody writes one without thought that names a charset in which hardly anybody publishes. */
+static int weight_of_label(const struct proposal *p)
+{
+	const struct race_candidate *c = NULL;
+
+	while ((c = race_next_single(c)))
+		if (c->charset == p->charset)
+			return p->weight;
+	return 2 * p->weight;
+}
+
 /* -1: out of memory. A charset without a converter on this machine does not take part. */
 static int enter_proposal(struct race *race, const struct proposal *p)
 {
@@ -127,13 +156,14 @@ static int enter_proposal(struct race *race, const struct proposal *p)
 		enter_all(race, p->charset, 0, p->weight);
 		return 0;
 	}
+	int weight = weight_of_label(p);
 	const uint16_t *letters = charset_letters(p->charset);
 	if (!letters)
 		return errno == EINVAL ? 0 : -1;
 	unsigned scripts = scripts_in(letters, &race->sample);
-	enter_all(race, p->charset, scripts, p->weight);
+	enter_all(race, p->charset, scripts, weight);
 	if (scripts & STRANGERS)
-		enter(race, p->charset, LANGUAGE_NONE, 0, p->weight);
+		enter(race, p->charset, LANGUAGE_NONE, 0, weight);
 	return 0;
 }
 
@@ -149,7 +179,8 @@ int race_begin(struct race *race, const struct proposal *proposals, size_t n)
 	for (const struct race_candidate *c = candidates; c < candidates + CANDIDATES; c++)
 		if (race_is_single(c->charset) || are_pairs(c->charset, &race->sample))
 			for (const int8_t *l = c->languages; *l != LANGUAGE_NONE; l++)
-				enter(race, c->charset, (enum language)*l, c->cost, 0);
+				enter(race, c->charset, (enum language)*l,
+				    c->cost + few_cost(race, (enum language)*l), 0);
 	return 0;
 }
 
@@ -289,14 +320,22 @@ int race_hint(const struct race *race, enum language l)
 	return !race->hints || l == LANGUAGE_NONE ? 0 : race->hints->weight[l];
 }
 
-/* The weight of the label that names a reading, once the first len bytes of the sample are read. The models err a
- * little with each letter of a language that none of them is of, so a label weighs more, the more letters it has to
- * outweigh. The languages of two-byte sets all have a model. */
+/* The models err a little with each letter of a language that none of them is of, so a label weighs more, the more
+ * letters it has to outweigh. The languages of two-byte sets all have a model. */
+int race_label_grows(enum charset cs, int label, size_t beyond, bool few)
+{
+	int doubles = few && !charset_is_thoughtless(cs) ? CHOSEN_DOUBLES : LABEL_DOUBLES;
+
+	return race_is_single(cs) ? label * (int)beyond / doubles : 0;
+}
+
+/* The weight of the label that names a reading, once the first len bytes of the sample are read. */
 static int label_weight(const struct race *race, size_t i, size_t len)
 {
-	int beyond = (int)(race->sample.beyond * len / race->sample.len), label = race->label[i];
+	const struct reading *r = &race->readings[i];
+	size_t beyond = race->sample.beyond * len / race->sample.len;
 
-	return race_is_single(race->readings[i].charset) ? label + label * beyond / LABEL_DOUBLES : label;
+	return race->label[i] + race_label_grows(r->charset, race->label[i], beyond, is_latin(r->language));
 }
 
 static void trace_round(const struct race *race, size_t len, int best)

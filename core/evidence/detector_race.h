@@ -67,6 +67,8 @@ bool race_is_used_for(const struct race_candidate *, enum language);
 int piece_read(struct piece *, enum charset, const struct sample *, size_t len) __attribute__((warn_unused_result));
 int piece_cost(const struct piece *, enum language);
 int race_hint(const struct race *, enum language);
+/* The weight that a label gains by bytes beyond ASCII. few: they are a small part of the text. */
+int race_label_grows(enum charset, int label, size_t beyond, bool few);
 bool race_is_single(enum charset);
 
 #endif

@@ -25,6 +25,7 @@ enum {
 	HAN_BEHIND_BREAK = 6,
 	LETTER_BEHIND_HAN = 48,
 	BREAK_BEHIND_HAN = 9,
+	HALF_BEHIND_HALF = 22,
 	HAN_LETTER = 12,
 	HAN_WORD = 24,       /* the first letter of a word, of which a text of ideographs has few */
 	HAN_BREAK = 3
@@ -329,10 +330,16 @@ static unsigned han_cost(enum language l, uint32_t c)
 	return l == LANGUAGE_JA ? else_costs[i].ja : l == LANGUAGE_KO ? else_costs[i].ko : else_costs[i].zh;
 }
 
+/* Katakana of half width. Who writes one writes the whole word so. */
+static bool is_half(uint32_t c)
+{
+	return c >= 0xFF61 && c <= 0xFF9F;
+}
+
 struct language_cost language_han_cost(enum language l, const uint8_t *text, size_t len)
 {
-	enum { BREAK, LETTER, HAN } last = BREAK, now;
-	static const uint8_t behind[] = { [BREAK] = HAN_BEHIND_BREAK, [LETTER] = HAN_BEHIND_LETTER, [HAN] = 0 };
+	enum { BREAK, LETTER, HAN, HALF } last = BREAK, now;
+	static const uint8_t behind[] = { [BREAK] = HAN_BEHIND_BREAK, [LETTER] = HAN_BEHIND_LETTER, [HALF] = 0 };
 	const uint8_t *end = text + len;
 	unsigned sum = 0, ascii = 0;
 	uint32_t c;
@@ -340,15 +347,15 @@ struct language_cost language_han_cost(enum language l, const uint8_t *text, siz
 	while (text < end) {
 		if (*text < 0x80) {
 			now = (letters_token(*text) & TOKEN_MASK) == TOKEN_BREAK ? BREAK : LETTER;
-			if (last == HAN)
+			if (last >= HAN)
 				sum += now == LETTER ? LETTER_BEHIND_HAN : BREAK_BEHIND_HAN;
 			else
 				ascii += now != LETTER ? HAN_BREAK : last == BREAK ? HAN_WORD : HAN_LETTER;
 			text++;
 		} else {
 			text += utf8_next(text, &c);
-			now = HAN;
-			sum += han_cost(l, c) + behind[last];
+			now = is_half(c) ? HALF : HAN;
+			sum += (now == HALF && last == HALF ? HALF_BEHIND_HALF : han_cost(l, c)) + behind[last];
 		}
 		last = now;
 	}

@@ -252,6 +252,40 @@ static void proposals(void)
 	CU_ASSERT_TRUE(d.n == 0 && d.bytes == 0);
 }
 
+/* Texts of our own under a right label, which weighs as in policy_auto.c. Most are in languages without a model. */
+static const struct {
+	const char *rule, *label, *text;
+} labelled[] = {
+	{ "one letter is no text in another alphabet", "windows-1252", "Õ" },
+	{ "nor are two", "windows-1252", "Äö" },
+	{ "katakana of half width", "cp932", "ｶﾀｶﾅ ﾆｭｰｽ" },
+	{ "many letters under a label that somebody chose", "windows-1250", "Iň soňky habarlar: göresiň netijeleri, oýunyň baslanýan wagty, ýarysyň ýeňijileri, bazaryň "
+	    "bahalary, çaganyň öýdäki oýunlary, ýoluň ýagdaýy, howanyň üýtgemegi, suwuň derejesi, günüň soraglary, ýylyň iň gowy kitaby" },
+	{ "a label of a charset in which hardly anybody publishes", "iso-8859-10", "Kĩrĩma kĩa Kĩthima, Kĩondo kĩa Kĩroko" },
+	{ "a label whose charset has a sister", "PT154",
+	    "Кенија; Әрдәбил; Нижерија; инҝилисҹә; Сербија; Кәнд; Непал; Кенија; Марага; Македонија; Непал; Танзанија; Ләнкәран; јапонҹа; Кәнд; алманҹа; Македонија; алманҹа; Әрдәбил; франсызҹа; "
+	    "Шәки; Марага; Сербија; Ҝәнҹә; Имишли; Марага; Шәки; алманҹа; Македонија; франсызҹа; Тәбриз; русҹа; Ширван; Алҹәзаир; Непал; Ҝәнҹә; франсызҹа; Танзанија; Нижерија; Алҹәзаир" },
+};
+
+static void labelled_rows(void)
+{
+	for (size_t i = 0; i < sizeof labelled / sizeof labelled[0]; i++) {
+		const struct charset_label *label = charset_lookup(labelled[i].label, strlen(labelled[i].label));
+		struct detection d = { .n = 0 };
+		size_t len = 0;
+
+		CU_ASSERT_PTR_NOT_NULL_FATAL(label);
+		uint8_t *bytes = wide_iconv("UTF-8", labelled[i].label, labelled[i].text, strlen(labelled[i].text), &len);
+		if (!UNIT_ROW(bytes != NULL, "%s", labelled[i].rule))
+			continue;
+		struct proposal p = { label->charset, (charset_is_thoughtless(label->charset) ? 4 : 20) * LANGUAGE_NAT };
+		CU_ASSERT_EQUAL(detector_weigh(&d, bytes, len, NULL, &p, 1), 0);
+		UNIT_ROW(d.n > 0 && d.readings[0].charset == label->charset, "%s: %s", labelled[i].rule,
+		    d.n > 0 ? charset_name(d.readings[0].charset) : "none");
+		free(bytes);
+	}
+}
+
 /* Signs that say nothing against a label, and what is no sign. */
 static const struct {
 	const char *rule;
@@ -355,5 +389,5 @@ static void samples(void)
 }
 
 UNIT_SUITE(detector, { "tokens", token_rows }, { "models", models }, { "tags", tag_rows }, { "hints", hint_rows }, { "hints' weights", weight_rows }, { "texts", text_rows },
-    { "proposals", proposals }, { "signs", sign_rows }, { "samples", samples },
+    { "proposals", proposals }, { "labelled", labelled_rows }, { "signs", sign_rows }, { "samples", samples },
     { "siblings", siblings }, { "challenged", challenged })

@@ -215,6 +215,8 @@ static const struct {
 	    "auto:2.5/decl;charset=iso-8859-2;was=iso-8859-1" },
 	{ "a thoughtless label, right", "text/xml; charset=iso-8859-1", CS_NONE, BYTES("<?xml version='1.0' encoding='iso-8859-1'?><r>News about \xD8 today</r>"), "auto:2.5;charset=windows-1252" },
 	{ "and of a language without a model", "text/xml; charset=iso-8859-1", CS_NONE, BYTES("<?xml version='1.0' encoding='iso-8859-1'?><r>Nit \xF1""epp danuy juddu yam ci teraanga</r>"), "auto:2.5;charset=windows-1252" },
+	{ "katakana of half width, of which some pairs are UTF-8", "application/xml", CS_NONE, BYTES("<?xml version='1.0' encoding='shift_jis'?><r>\xC6\xAD\xB0\xBD/\xD2\xB0\xD9/\xD7\xB2\xCC\xDE/\xBB\xB2\xC4/\xCE\xC3\xD9/"
+	    "\xD5\xB0\xBB\xDE\xB0/\xB9\xDE\xB0\xD1/\xD7\xB0\xD2\xDD/\xC1\xB9\xAF\xC4/\xD2\xB0\xB6\xB0/\xD9\xB0\xD9/\xDB\xB0\xDD</r>"), "auto:2.0/1.2;charset=shift_jis" },
 	{ "bom contradicted by the order of the bytes", "text/xml", CS_NONE, BYTES("\xFE\xFF<\0r\0/\0>\0"), "auto:2.1/family;charset=utf-16le;was=us-ascii" },
 	{ "decl, but the quotes are those of a sister", "application/xml", CS_NONE,
 	    BYTES("<?xml version='1.0' encoding='iso-8859-15'?><r>d\xE9j\xE0 l'\xE9t\xE9 \xE0 la mer, \x93vu\x94 d\x92\xE9t\xE9, \x93oui\x94 et \x93non\x94</r>"),
