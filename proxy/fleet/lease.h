@@ -41,7 +41,8 @@ struct fleet_lease {
 	struct timer timer;
 	struct store_call call;
 	uint64_t number, by, until_ms;
-	/* That wakes it. A lease remembers one for each process, but after a purge two fetches of a process may wait. */
+	/* That wakes it. A lease remembers one for each process, but after a purge two fetches of a process may
+	 * wait. */
 	uint64_t message;
 	bool owed;                     /* the store may hold it for this process */
 	bool anyhow;                   /* no stored response counts as an answer */
