@@ -202,7 +202,7 @@ void h2_on_event(struct h2 *h2)
 	char *scratch = (char *)loop_scratch(h2->loop);
 
 	for (int i = 0; i < H2_READS && h2_may_read(h2); i++) {
-		if (i && conn_must_pause(h2->conn))
+		if (i && (conn_is_quiet(h2->conn) || conn_must_pause(h2->conn)))
 			break;
 		ssize_t n = conn_read(h2->conn, scratch, LOOP_SCRATCH_BYTES);
 
