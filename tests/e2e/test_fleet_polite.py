@@ -48,6 +48,11 @@ def heard(fleet, word, n=1):
         assert proxy.counted("pauses_misheard", fleet.unread) == fleet.unread
 
 
+def later(fleet, clock):
+    """What ends a pause counts for those that began before it: both are told apart by some ms of a coarse clock."""
+    fleet.jump(clock, 1)
+
+
 def paused(proxy, status, path="/f"):
     return is_paused(proxy.get(path), status)
 
@@ -141,12 +146,13 @@ def test_success_of_one(fleet, clock, site):
 
 
 @pytest.mark.parametrize("case", RESUMES)
-def test_an_operator(fleet, site, case):
+def test_an_operator(fleet, clock, site, case):
     two = fleet(2, "--admin-listen", "127.0.0.1:0")
     resumes = count(two, "resume")
     site["*"] = BUSY_60
     two[0].get("/f")
     heard(two, "pause")
+    later(two, clock)
     site["/f"] = GOOD
     assert Admin(two[1]).post("/api/resume", RESUMES[case].format(url=site.origin.url)).status == 200
     heard(two, "resume", resumes + 1)
@@ -156,12 +162,13 @@ def test_an_operator(fleet, site, case):
         assert two[0].get("/f").status == 200
 
 
-def test_an_operator_ends_anothers_own(fleet, origin):
+def test_an_operator_ends_anothers_own(fleet, clock, origin):
     """What only another one knows of ends, too."""
     two = fleet(2, "--admin-listen", "127.0.0.1:0")
     resumes = count(two, "resume")
     origin.stop_listening()
     assert two[0].get("/f").status == 502 and paused(two[0], 502)
+    later(two, clock)
     origin.listener.listen()
     Site(origin)["/f"] = GOOD
     assert Admin(two[1]).post("/api/resume", "all=1").body == b'{"resumed":0}\n'
@@ -171,26 +178,28 @@ def test_an_operator_ends_anothers_own(fleet, origin):
 
 @pytest.mark.parametrize("word,path", [("url", "/f"), ("prefix", "/"), ("host", "/other"), ("all", "/")])
 @pytest.mark.parametrize("reply", [says("500 X"), BUSY_60], ids=["of a URL", "of the host"])
-def test_a_purge(fleet, site, word, path, reply):
+def test_a_purge(fleet, clock, site, word, path, reply):
     two = fleet(2)
     resumes = count(two, "resume")
     site["*"] = reply
     two[0].get("/f")
     heard(two, "pause")
     paused(two[1], int(reply[9:12]))
+    later(two, clock)
     site["*"] = GOOD
     purged(two[1], path, f"X-Purge: {word}")
     heard(two, "resume", resumes + 1)
     assert two[0].get("/f").body == SMALL_OUT
 
 
-def test_each_is_told_once(fleet, site):
+def test_each_is_told_once(fleet, clock, site):
     """Whoever loses its connection and comes back hears what is new, and not again what it has ended itself since."""
     two = fleet(2)
     resumes = count(two, "resume")
     site["*"] = BUSY_60
     assert two[0].get("/f").status == 429
     heard(two, "pause")
+    later(two, clock)
     site["*"] = GOOD
     assert purged(two[1], "/f")
     heard(two, "resume", resumes + 1)
