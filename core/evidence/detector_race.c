@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "core/evidence/charset_letters.h"
+#include "core/evidence/scan.h"
 #include "core/text/utf8.h"
 
 enum {
@@ -114,13 +115,21 @@ static bool is_latin(enum language l)
 	return l != LANGUAGE_NONE && l < LANGUAGE_HAN && language_script(l) == SCRIPT_LATIN;
 }
 
-/* What it costs that a text has so little beyond ASCII. In another alphabet than Latin that is seldom: nearly all its
- * letters are. */
-static int few_cost(const struct race *race, enum language l)
+static bool is_of_word(uint8_t byte)
 {
-	size_t beyond = race->sample.beyond;
+	return byte >= 0x80 || scan_is_letter(byte);
+}
 
-	return beyond >= FEW || is_latin(l) ? 0 : (FEW - (int)beyond) * FEWER;
+/* What it costs that a text has so little beyond ASCII in words of two letters or more. In another alphabet than Latin
+ * that is seldom: nearly all its letters are. */
+static int few_cost(const struct sample *s)
+{
+	int n = 0;
+
+	for (size_t i = 0; i < s->len && n < FEW; i++)
+		n += s->bytes[i] >= 0x80 && ((i > 0 && is_of_word(s->bytes[i - 1])) ||
+						(i + 1 < s->len && is_of_word(s->bytes[i + 1])));
+	return (FEW - n) * FEWER;
 }
 
 /* Vietnamese is modelled as windows-1258 alone writes it, with tones behind their letters. */
@@ -169,6 +178,8 @@ static int enter_proposal(struct race *race, const struct proposal *p)
 
 int race_begin(struct race *race, const struct proposal *proposals, size_t n)
 {
+	int few = few_cost(&race->sample);
+
 	race->n = race->proposed = 0;
 	memset(race->last, 0, sizeof race->last);
 	for (size_t i = 0; i < n; i++) {
@@ -180,7 +191,7 @@ int race_begin(struct race *race, const struct proposal *proposals, size_t n)
 		if (race_is_single(c->charset) || are_pairs(c->charset, &race->sample))
 			for (const int8_t *l = c->languages; *l != LANGUAGE_NONE; l++)
 				enter(race, c->charset, (enum language)*l,
-				    c->cost + few_cost(race, (enum language)*l), 0);
+				    c->cost + (is_latin((enum language)*l) ? 0 : few), 0);
 	return 0;
 }
 

@@ -258,6 +258,7 @@ static const struct {
 } labelled[] = {
 	{ "one letter is no text in another alphabet", "windows-1252", "Õ" },
 	{ "nor are two", "windows-1252", "Äö" },
+	{ "nor are some that stand alone", "windows-1252", "ñ á é í ó ú" },
 	{ "katakana of half width", "cp932", "ｶﾀｶﾅ ﾆｭｰｽ" },
 	{ "many letters under a label that somebody chose", "windows-1250", "Iň soňky habarlar: göresiň netijeleri, oýunyň baslanýan wagty, ýarysyň ýeňijileri, bazaryň "
 	    "bahalary, çaganyň öýdäki oýunlary, ýoluň ýagdaýy, howanyň üýtgemegi, suwuň derejesi, günüň soraglary, ýylyň iň gowy kitaby" },
