@@ -124,13 +124,26 @@ static bool lookup_finds_again(struct answer *a)
 	return true;
 }
 
+/* Whether a response in the making has its head already. */
+static bool lookup_has_head(struct answer *a)
+{
+	a->lookup.busy = cache_key(a->ctx->cache, a->lookup.key, a->lookup.key_len);
+	struct object *o = a->lookup.company != COMPANY_NONE ? lookup_in_flight(a) : NULL;
+	bool has = o && object_phase(o) != OBJECT_WAITING;
+
+	object_unref(&o);
+	return has;
+}
+
 enum lookup_step lookup_step_collapse(struct answer *a)
 {
 	struct lookup *lookup = &a->lookup;
 	struct failure f;
 	enum backoff_answer answer = lookup_waits_for(a, &f);
 
-	if (answer == BACKOFF_WAIT || (answer == BACKOFF_SOON && lookup_has_kept(a)))
+	if (answer == BACKOFF_WAIT && (!f.undecided || lookup_has_kept(a) || !lookup_has_head(a)))
+		return lookup_pause(a, &f);
+	if (answer == BACKOFF_SOON && lookup_has_kept(a))
 		return lookup_pause(a, &f);
 	if (cc_has(lookup->cc, CC_ONLY_IF_CACHED)) {
 		a->object =

@@ -386,6 +386,26 @@ def test_one_asks_first_behind_a_pause(gateway, clock, origin):
     assert other.join().status == 200
 
 
+def test_what_the_first_one_gets_is_for_all_as_soon_as_its_head_is_there(timed, clock, origin):
+    """Though the pause ends only with the whole body."""
+    proxy = timed(None, "--route", f"/={origin.url} normalise=off pause=on")
+    asked = [proxy.client().ask("/a")]
+    origin.receive().answer(message("200 OK", "Content-Length: 100", body=b"cut"), close=True)
+    with pytest.raises(Cut):
+        asked[0].response()
+    is_paused(proxy.get("/a"), 502)
+    clock.jump(31)
+    for n in range(2):
+        asked.append(proxy.client().ask("/a"))
+        if not n:
+            upstream = origin.receive()
+            upstream.answer(message("200 OK", FRESH, "Content-Length: 6", length=False) + b"who")
+        asked[-1].arrives()
+    upstream.answer(b"le!")
+    answers = [client.response() for client in asked[1:]]
+    assert [(answer.status, answer.body) for answer in answers] == [(200, b"whole!")] * 2 and "collapsed" in answers[1]["Cache-Status"]
+
+
 def test_a_redirect_to_where_another_asks_first_waits_no_longer_than_that_takes(way, clock, site):
     """Only the place is paused then, and not for the 30 s that others wait there at most."""
     site["/moved"], site["/f"] = says("302 Found", "Location: /f"), says("503 X", "Retry-After: 5")
