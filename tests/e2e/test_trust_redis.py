@@ -24,7 +24,8 @@ def site(origin):
 
 
 def behind(server):
-    return "--cache-redis", f"127.0.0.1:{server.port}"
+    """Of a machine that is busy: a server that says nothing for so long counts as away."""
+    return "--cache-redis", f"127.0.0.1:{server.port}", "--cache-redis-timeout", "3s"
 
 
 def reaching(fake, proxy):
