@@ -289,14 +289,14 @@ static int set_text(const struct conf_row *row, void *member, const struct conf_
 static int set_names(const struct conf_row *row, void *member, const struct conf_value *value, struct conf_error *error)
 {
 	static const char between[] = ", \t";
-	size_t len;
+	size_t len, number = 1;
 
-	for (const char *at = value->text; *(at += strspn(at, between)); at += len) {
+	for (const char *at = value->text; *(at += strspn(at, between)); at += len, number++) {
 		len = strcspn(at, between);
 		for (size_t i = 0; i < len; i++)
 			if (!type_is_token(at[i]))
-				return conf_fail(error, "'%.64s' is not the name of a field; write names with commas "
-				    "between, or *; origin-fields takes NAME: VALUE", conf_shown(at, len).text);
+				return conf_fail(error, "word %zu is not the name of a field; write names with commas "
+				    "between, or *; origin-fields takes NAME: VALUE", number);
 	}
 	return set_text(row, member, value, error);
 }

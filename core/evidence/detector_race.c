@@ -121,7 +121,8 @@ static bool is_of_word(uint8_t byte)
 }
 
 /* What it costs that a text has so little beyond ASCII in words of two letters or more. In another alphabet than Latin
- * that is seldom: nearly all its letters are. */
+ * that is seldom: nearly all its letters are. A feed that names such
+ * a language costs nothing, and without a label there is nothing to protect. */
 static int few_cost(const struct sample *s)
 {
 	int n = 0;
@@ -147,17 +148,6 @@ static void enter_all(struct race *race, enum charset cs, unsigned scripts, int 
 			enter(race, cs, (enum language)l, 0, label);
 }
 
-/* What a label weighs. Nobody writes one without thought that names a charset in which hardly anybody publishes. */
-static int weight_of_label(const struct proposal *p)
-{
-	const struct race_candidate *c = NULL;
-
-	while ((c = race_next_single(c)))
-		if (c->charset == p->charset)
-			return p->weight;
-	return 2 * p->weight;
-}
-
 /* -1: out of memory. A charset without a converter on this machine does not take part. */
 static int enter_proposal(struct race *race, const struct proposal *p)
 {
@@ -165,20 +155,19 @@ static int enter_proposal(struct race *race, const struct proposal *p)
 		enter_all(race, p->charset, 0, p->weight);
 		return 0;
 	}
-	int weight = weight_of_label(p);
 	const uint16_t *letters = charset_letters(p->charset);
 	if (!letters)
 		return errno == EINVAL ? 0 : -1;
 	unsigned scripts = scripts_in(letters, &race->sample);
-	enter_all(race, p->charset, scripts, weight);
+	enter_all(race, p->charset, scripts, p->weight);
 	if (scripts & STRANGERS)
-		enter(race, p->charset, LANGUAGE_NONE, 0, weight);
+		enter(race, p->charset, LANGUAGE_NONE, 0, p->weight);
 	return 0;
 }
 
 int race_begin(struct race *race, const struct proposal *proposals, size_t n)
 {
-	int few = few_cost(&race->sample);
+	int few = n > 0 ? few_cost(&race->sample) : 0;
 
 	race->n = race->proposed = 0;
 	memset(race->last, 0, sizeof race->last);
@@ -189,9 +178,11 @@ int race_begin(struct race *race, const struct proposal *proposals, size_t n)
 	}
 	for (const struct race_candidate *c = candidates; c < candidates + CANDIDATES; c++)
 		if (race_is_single(c->charset) || are_pairs(c->charset, &race->sample))
-			for (const int8_t *l = c->languages; *l != LANGUAGE_NONE; l++)
-				enter(race, c->charset, (enum language)*l,
-				    c->cost + (is_latin((enum language)*l) ? 0 : few), 0);
+			for (const int8_t *at = c->languages; *at != LANGUAGE_NONE; at++) {
+				enum language l = (enum language)*at;
+
+				enter(race, c->charset, l, c->cost + (is_latin(l) || race_hint(race, l) ? 0 : few), 0);
+			}
 	return 0;
 }
 

@@ -96,8 +96,6 @@ static const char *link_advice(const char *why)
 		{ NO_MASTER, "; write the name of its line 'sentinel monitor' before the @ of cache-redis" },
 		{ "Connection refused", "; start that server, or change cache-redis" },
 		{ "No such file or directory", "; start that server, or write another path as cache-redis" },
-		{ "Name or service not known", "; write another host as cache-redis" },
-		{ "Temporary failure in name res", "; let DNS know that host, or write an address as cache-redis" },
 		{ "no answer in time", "; let that server answer sooner, or write a longer cache-redis-timeout" },
 	};
 
@@ -118,9 +116,9 @@ static void link_complain(struct redis_link *link, const char *why)
 	if (link->access->complaining++)
 		return;
 	if (link_where(link)->kind == CONF_REDIS_SERVER)
-		snprintf(text, sizeof text, "%.120s%s", why, link_advice(why));
+		snprintf(text, sizeof text, "%.319s%s", why, link_advice(why));
 	else
-		snprintf(text, sizeof text, "%s:%u: %.120s%s", link->place.host, link->place.port, why,
+		snprintf(text, sizeof text, "%.100s:%u: %.319s%s", link->place.host, link->place.port, why,
 		    link_advice(why));
 	redis_warn("trying again", text);
 }
@@ -360,7 +358,8 @@ static void link_on_lookup_failed(struct redis_link *link, const char *reason)
 {
 	char why[320];
 
-	snprintf(why, sizeof why, "%s: %s", link->place.host, reason);
+	snprintf(why, sizeof why, "%.200s: %s; let DNS know that host, or write an address as cache-redis",
+	    link->place.host, reason);
 	link_lost(link, why);
 }
 

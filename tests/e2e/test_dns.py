@@ -298,7 +298,7 @@ def test_the_server_of_cache_redis(via, names, origin, redis_server, addresses):
 def test_the_server_of_cache_redis_is_unknown(via, names, origin, redis_server):
     server = redis_server("redis-server")
     proxy = via(f"127.0.0.1:{origin.port}", "--cache", "on", "--cache-redis", f"redis.test:{server.port}")
-    proxy.says("redis store: redis.test: Domain name not found; trying again")
+    proxy.says("redis store: redis.test: Domain name not found; let DNS know that host, or write an address as cache-redis; trying again")
     assert proxy.get("/none", method="PURGE").status == 202
     names.zone["redis.test"] = ["127.0.0.1"]
     assert purged(proxy)

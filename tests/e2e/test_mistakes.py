@@ -222,7 +222,7 @@ FILES = [
     ("[route /a/]\norigin = http://unix:/run/x.sock", "3: origin: ", "is the path of a socket", "write http://host[:port][/path]"),
     ("[route /a/]\norigin = http://h/\nauthorization = user:hunter2", "4: authorization: ", "is a switch", "write on or off; origin-fields-file"),
     ("[route /a/]\norigin = http://h/\ncookies = sid=hunter2", "4: cookies: ", "is a switch", "write on or off; origin-fields-file"),
-    ("[route /a/]\norigin = http://h/\nrequest-fields = X-Key: abc", "4: request-fields: ", "'X-Key:' is not the name of a field", "write names with commas"),
+    ("[route /a/]\norigin = http://h/\nrequest-fields = X-Key: abc", "4: request-fields: ", "word 1 is not the name of a field", "write names with commas"),
     ("[route /a/]\norigin = http://h/\norigin-fields = hunter2", "4: origin-fields: ", "field 1 is not NAME: VALUE", "write NAME: VALUE"),
     ("[route /a/]\norigin = http://h/\norigin-fields = Host: x", "4: origin-fields: ", "Host is a field that utfeed writes itself", "write the host there"),
     ("[route /a/]\norigin = http://h/\norigin-fields = User-Agent: x", "4: origin-fields: ", "User-Agent is a field that utfeed writes itself", "write user-agent = "),
