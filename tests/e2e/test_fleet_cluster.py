@@ -139,8 +139,8 @@ def test_a_name_that_nobody_answers(cluster, start, origin):
         names.close()
 
 
-def test_a_purge_waits_for_the_servers_that_have_it(cluster, start, origin):
-    """One server has a URL, and all of them what begins with it: where another one is away, the purge of a URL is confirmed all the same."""
+def filled(cluster, start, origin):
+    """A cluster that has all PATHS, and the two that share it."""
     Site(origin)["*"] = page(FRESH, body=b"old")
     servers = cluster()
     first, second = (start(origin, "--cache-redis", servers.url, "--purge-wait", "500ms") for _ in range(2))
@@ -148,6 +148,12 @@ def test_a_purge_waits_for_the_servers_that_have_it(cluster, start, origin):
     for path in PATHS:
         assert first.get(path).body == b"old"
     assert everywhere(first)
+    return servers, first, second
+
+
+def test_a_purge_waits_for_the_servers_that_have_it(cluster, start, origin):
+    """One server has a URL, and all of them what begins with it: where another one is away, the purge of a URL is confirmed all the same."""
+    servers, first, second = filled(cluster, start, origin)
     slot, owner, lost = fullest(servers)
     assert owner.ask("CLUSTER", "DELSLOTS", slot) == "OK"
     kept = next(path for path in PATHS if path not in lost)
@@ -174,13 +180,7 @@ def moves(slot, source, to):
 
 def test_a_slot_moves(cluster, start, origin):
     """While its keys are on two servers, its URLs are served without it, and purges of them are owed. Then all is as before."""
-    Site(origin)["*"] = page(FRESH, body=b"old")
-    servers = cluster()
-    first, second = (start(origin, "--cache-redis", servers.url, "--purge-wait", "500ms") for _ in range(2))
-    assert everywhere(first) and everywhere(second)
-    for path in PATHS:
-        assert first.get(path).body == b"old"
-    assert everywhere(first)
+    servers, first, second = filled(cluster, start, origin)
     slot, source, moving = fullest(servers)
     to = next(node for node in servers.masters if node is not source)
     moving.sort(key=PATHS.index)
