@@ -295,7 +295,7 @@ class Cell:
 
         def given_up():
             if not e.done:
-                e.complete = False
+                e.complete, e.sent = False, len(body or b"") // 2 if e.answered else 0
                 over()
         upstream.say(head, body, spec, method, began, over, given_up)
 
