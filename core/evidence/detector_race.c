@@ -121,8 +121,7 @@ static bool is_of_word(uint8_t byte)
 }
 
 /* What it costs that a text has so little beyond ASCII in words of two letters or more. In another alphabet than Latin
- * that is seldom: nearly all its letters are. A feed that names such
- * a language costs nothing, and without a label there is nothing to protect. */
+ * that is seldom: nearly all its letters are. */
 static int few_cost(const struct sample *s)
 {
 	int n = 0;
@@ -167,6 +166,7 @@ static int enter_proposal(struct race *race, const struct proposal *p)
 
 int race_begin(struct race *race, const struct proposal *proposals, size_t n)
 {
+	/* It protects labels, so it is nothing without one, nor for a language that the feed names. */
 	int few = n > 0 ? few_cost(&race->sample) : 0;
 
 	race->n = race->proposed = 0;

@@ -138,12 +138,12 @@ void admin_fleet_write(struct admin_exchange *);
 /* admin_purge.c */
 void admin_api_purge(struct admin_exchange *);
 void admin_api_resume(struct admin_exchange *);
-/* Purges what the URL names, and writes the answer once, now or later. Until then the exchange waits. */
 /* What is wrong with a member of a form that holds a URL, and what to write. why: of the URL. */
 struct admin_fault {
 	char text[160];
 };
 struct admin_fault admin_url_fault(const char *name, const char *why);
+/* Purges what the URL names, and writes the answer once, now or later. Until then the exchange waits. */
 void admin_purge_url(struct admin_exchange *, const struct purge *, const char *url, purge_told_f *);
 /* Ends pauses. The name says which: `url` the pause of the URL and of its host, `host` all of that host
  * (scheme://name:port), `all` all. NULL: done; else what is wrong. */

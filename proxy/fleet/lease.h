@@ -41,8 +41,8 @@ struct fleet_lease {
 	struct timer timer;
 	struct store_call call;
 	uint64_t number, by, until_ms;
-	/* That wakes it. A lease remembers one for each process, but after a purge two fetches of a process may
-	 * wait. */
+	/* The number in the message that wakes it, a hash of the key. The store remembers one waiting lease for each
+	 * process, so all leases of a process that wait for a key have the same. */
 	uint64_t message;
 	bool owed;                     /* the store may hold it for this process */
 	bool anyhow;                   /* no stored response counts as an answer */
