@@ -221,6 +221,10 @@ static const struct {
 	{ "decl, but the quotes are those of a sister", "application/xml", CS_NONE,
 	    BYTES("<?xml version='1.0' encoding='iso-8859-15'?><r>d\xE9j\xE0 l'\xE9t\xE9 \xE0 la mer, \x93vu\x94 d\x92\xE9t\xE9, \x93oui\x94 et \x93non\x94</r>"),
 	    "auto:2.0/1.2/guess;charset=windows-1252;was=iso-8859-15" },
+	{ "decl, and quotes pasted from Windows", "application/xml", CS_NONE, BYTES("<?xml version='1.0' encoding='iso-8859-2'?><r>Vl\xE1""da dnes schv\xE1lila \x84n\xE1vrh\x93 z\xE1kona o p\xF8\xED\xB9t\xEDm rozpo\xE8tu. \xAE\xE1""ci se vr\xE1t\xED \x84v \xFAter\xFD\x93</r>"),
+	    "auto:2.0/1.2;charset=iso-8859-2" },
+	{ "decl, and quotes of the sister that the letters are of", "application/xml", CS_NONE, BYTES("<?xml version='1.0' encoding='iso-8859-2'?><r>Vl\xE1""da dnes schv\xE1lila \x84n\xE1vrh\x93 z\xE1kona o p\xF8\xED\x9At\xEDm rozpo\xE8tu. \x8E\xE1""ci se vr\xE1t\xED \x84v \xFAter\xFD\x93</r>"),
+	    "auto:2.0/1.2/guess;charset=windows-1250;was=iso-8859-2" },
 	{ "decl, but some letters are those of a sister", "text/xml", CS_NONE,
 	    BYTES("<?xml version='1.0' encoding='windows-1250'?><r>P\xF8\xEDli\xB9 \xBElu\xBBou\xE8k\xFD k\xF9\xF2 \xFAp\xECl \xEF\xE1""belsk\xE9 \xF3""dy, \xB9""est \xBE""en a v\xB9ichni ti lid\xE9 "
 	    "je\xB9t\xEC nep\xF8i\xB9li, proto\xBE""e \xBEili v Pra\xBEsk\xE9 ulici</r>"), "auto:2.1/guess;charset=iso-8859-2;was=us-ascii" },
