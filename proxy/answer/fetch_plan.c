@@ -64,6 +64,26 @@ enum backoff_answer fetch_plan_waits(const struct request_context *ctx, const st
 	    backoff_waits(ctx->backoff, &r, &terms, loop_now_ms(ctx->loop), failure) : BACKOFF_GO;
 }
 
+void fetch_plan_missed(const struct request_context *ctx, const struct request *request, const struct target *target,
+    struct slice url, const struct backoff_copy *copy)
+{
+	struct backoff_terms terms;
+	struct backoff_request r;
+
+	if (plan_asked(ctx, request, target, url, &r, &terms))
+		backoff_missed(ctx->backoff, &r, &terms, copy, loop_now_ms(ctx->loop));
+}
+
+bool fetch_plan_gives_way(const struct request_context *ctx, const struct request *request, const struct target *target,
+    struct slice url, const struct backoff_copy *copy, struct failure *failure)
+{
+	struct backoff_terms terms;
+	struct backoff_request r;
+
+	return plan_asked(ctx, request, target, url, &r, &terms) &&
+	    backoff_gives_way(ctx->backoff, &r, &terms, copy, loop_now_ms(ctx->loop), failure);
+}
+
 bool fetch_plan_asks_plainly(const struct request_context *ctx, const struct request *request,
     const struct target *target, struct slice url)
 {

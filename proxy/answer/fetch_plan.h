@@ -20,6 +20,12 @@ struct parent_rules fetch_plan_parents(const struct conf *, const struct conf_ro
 /* Whether the request may be made. url: of the target, as destination_url() writes it. */
 enum backoff_answer fetch_plan_waits(const struct request_context *, const struct request *, const struct target *,
     struct slice url, struct failure *);
+/* The kept copy has answered because of what fetch_plan_waits() said (backoff_missed()). */
+void fetch_plan_missed(const struct request_context *, const struct request *, const struct target *, struct slice url,
+    const struct backoff_copy *);
+/* Whether a request that may be made leaves it to another feed of its host (backoff_gives_way()). */
+bool fetch_plan_gives_way(const struct request_context *, const struct request *, const struct target *,
+    struct slice url, const struct backoff_copy *, struct failure *);
 /* Whether a request that may be made is to have no fields of the client's (backoff_asks_plainly()). */
 bool fetch_plan_asks_plainly(const struct request_context *, const struct request *, const struct target *,
     struct slice url);

@@ -58,6 +58,25 @@ static enum backoff_answer lookup_waits_for(struct answer *a, struct failure *fa
 	return fetch_plan_waits(a->ctx, a->request, &a->target, (struct slice){ a->lookup.key, a->url_len }, failure);
 }
 
+/* How old the kept feed is, and for how long it is kept. */
+static struct backoff_copy lookup_copy(const struct answer *a)
+{
+	struct entry *e = a->lookup.entry;
+	int64_t age = lookup_entry_clock(a, e).now - e->freshness.response_time;
+
+	return (struct backoff_copy){ age > 0 ? (uint64_t)age * 1000 : 0, (uint64_t)e->freshness.keep_s * 1000 };
+}
+
+/* Whether the kept feed answers although the origin may be asked, because another feed of its host is asked first. */
+static bool lookup_gives_way(struct answer *a, struct failure *failure)
+{
+	if (!lookup_has_kept(a))
+		return false;
+	struct backoff_copy copy = lookup_copy(a);
+	return fetch_plan_gives_way(a->ctx, a->request, &a->target, (struct slice){ a->lookup.key, a->url_len }, &copy,
+	    failure);
+}
+
 /* The origin is not to be asked now. A stored response answers if it might answer while the origin cannot be reached
  * (RFC 9111 section 4.2.4). */
 static enum lookup_step lookup_pause(struct answer *a, const struct failure *failure)
@@ -76,6 +95,11 @@ static enum lookup_step lookup_pause(struct answer *a, const struct failure *fai
 		return LOOKUP_DONE;
 	}
 	stats_add(loop_stats(a->ctx->loop), STAT_PAUSE_KEPT, 1);
+	if (kept) {
+		struct backoff_copy copy = lookup_copy(a);
+
+		fetch_plan_missed(a->ctx, a->request, &a->target, (struct slice){ a->lookup.key, a->url_len }, &copy);
+	}
 	return kept ? lookup_kept(a, failure->received_status) : lookup_hit(a, e, &clock);
 }
 
@@ -154,6 +178,8 @@ enum lookup_step lookup_step_collapse(struct answer *a)
 		return lookup_kept(a, 0);
 	/* The feed was purged meanwhile, say: the client waits like any other, and asks the stores no more. */
 	lookup->late = false;
+	if (lookup_gives_way(a, &f))
+		return lookup_pause(a, &f);
 	lookup->busy = cache_key(a->ctx->cache, lookup->key, lookup->key_len);
 	if (cache_is_hit_for_miss(a->ctx->cache, &lookup->busy, lookup_steady(a)))
 		lookup->company = COMPANY_NONE;

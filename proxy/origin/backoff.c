@@ -79,7 +79,7 @@ static void backoff_tidy(struct backoff_table *table, size_t bucket, uint64_t no
 	for (entry = LIST_FIRST(&table->buckets[bucket]); entry; entry = next) {
 		next = LIST_NEXT(entry, link);
 		if (entry->until_ms + backoff_memory_ms <= now_ms && entry->asked_ms + backoff_memory_ms <= now_ms &&
-		    entry->other_until_ms <= now_ms)
+		    entry->other_until_ms <= now_ms && !backoff_has_turn(entry, now_ms))
 			backoff_table_forget(table, entry);
 	}
 }
@@ -93,9 +93,6 @@ static void backoff_tidy_some(struct backoff *b, uint64_t now_ms)
 }
 
 /* ---- asking ---- */
-
-/* Until when a request waits, and for which entry; NULL: it does not. too_soon: not for a pause. */
-struct backoff_wait { uint64_t until_ms; struct backoff_entry *entry; enum failure_kind too_soon; };
 
 static void backoff_wait_longer(struct backoff_wait *wait, struct backoff_entry *entry, uint64_t until_ms,
     enum failure_kind too_soon)
@@ -141,7 +138,7 @@ static uint64_t backoff_learned_ms(const struct backoff_entry *host, uint64_t no
 	return space < BACKOFF_SPACE_MIN_MS ? 0 : space;
 }
 
-static uint64_t backoff_space_ms(const struct backoff_entry *host, const struct backoff_terms *terms, uint64_t now_ms)
+uint64_t backoff_space_ms(const struct backoff_entry *host, const struct backoff_terms *terms, uint64_t now_ms)
 {
 	if (terms->host_interval_ms != BACKOFF_LEARNED)
 		return terms->host_interval_ms;
@@ -185,8 +182,7 @@ static struct backoff_pair backoff_pair_of(struct backoff *b, const struct backo
 		backoff_url_entry(b, asked, terms, make && terms->url_interval_ms) };
 }
 
-/* What the request has to wait for but the host's interval. */
-static struct backoff_wait backoff_wait_of(const struct backoff_pair *pair, const struct backoff_request *asked,
+struct backoff_wait backoff_wait_of(const struct backoff_pair *pair, const struct backoff_request *asked,
     const struct backoff_terms *terms, uint64_t now_ms)
 {
 	struct backoff_wait w = { .until_ms = now_ms };
@@ -250,7 +246,7 @@ bool backoff_asks_plainly(struct backoff *b, const struct backoff_request *asked
 
 /* The request is made now, or when the host's interval lets it. True: that is a trial, and other processes are to
  * know. */
-static bool backoff_go(const struct backoff_pair *pair, const struct backoff_request *asked,
+static bool backoff_go(struct backoff *b, const struct backoff_pair *pair, const struct backoff_request *asked,
     const struct backoff_terms *terms, uint64_t now_ms, uint64_t then_ms)
 {
 	bool host = terms->pauses && backoff_try(asked, pair->host, now_ms);
@@ -260,6 +256,8 @@ static bool backoff_go(const struct backoff_pair *pair, const struct backoff_req
 		backoff_asked(pair->url, now_ms);
 	if (pair->host && terms->host_interval_ms && then_ms > pair->host->asked_ms)
 		backoff_asked(pair->host, then_ms);
+	if (pair->host)
+		backoff_turn_taken(b, pair->host, asked, now_ms);
 	return host || url;
 }
 
@@ -292,7 +290,7 @@ enum backoff_answer backoff_ask(struct backoff *b, struct backoff_request *asked
 		if (!asked->again && !asked->changes)
 			asked->spaces_ms[BACKOFF_OF_HOST] = backoff_space_ms(pair.host, terms, now_ms);
 		if (answer != BACKOFF_WAIT)
-			trial = backoff_go(&pair, asked, terms, now_ms, now_ms + asked->soon_ms);
+			trial = backoff_go(b, &pair, asked, terms, now_ms, now_ms + asked->soon_ms);
 		backoff_exit(b);
 	}
 	if (trial)
@@ -415,7 +413,7 @@ void backoff_learn(struct backoff *b, const struct backoff_request *asked, const
 
 void backoff_end(struct backoff_table *table, struct backoff_entry *entry, uint64_t now_ms)
 {
-	if (!entry->asked_ms && entry->other_until_ms <= now_ms) {
+	if (!entry->asked_ms && entry->other_until_ms <= now_ms && !backoff_has_turn(entry, now_ms)) {
 		backoff_table_forget(table, entry);
 		return;
 	}

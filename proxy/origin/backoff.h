@@ -71,6 +71,16 @@ bool backoff_asks_plainly(struct backoff *, const struct backoff_request *, cons
 enum backoff_answer backoff_ask(struct backoff *, struct backoff_request *, const struct backoff_terms *,
     uint64_t now_ms, struct failure *);
 
+/* The kept copy of a URL: when it was fetched or confirmed, as an age, and how long it is kept. */
+struct backoff_copy { uint64_t age_ms, keep_ms; };
+/* The copy has answered, because the host is asked too often. The URL with the oldest copy is asked next. */
+void backoff_missed(struct backoff *, const struct backoff_request *, const struct backoff_terms *,
+    const struct backoff_copy *, uint64_t now_ms);
+/* Whether a request that may be made leaves it to another URL of the host, whose copy is much older; for a while at
+ * most. Then failure says for how long. */
+bool backoff_gives_way(struct backoff *, const struct backoff_request *, const struct backoff_terms *,
+    const struct backoff_copy *, uint64_t now_ms, struct failure *);
+
 /* What a response or a failure speaks of. BUSY: the URL asks for a pause because its host is busy. Once a second URL
  * does so within the pause of the first, the host has one as well. */
 enum backoff_of { BACKOFF_OF_URL, BACKOFF_OF_HOST, BACKOFF_OF_BUSY };

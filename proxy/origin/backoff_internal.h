@@ -1,6 +1,6 @@
-/* Owns what the files of backoff share: backoff.c asks and tells, backoff_host.c spells hosts,
- * backoff_protocol.c remembers protocols, backoff_shown.c shows and ends what is remembered. In backoff_hear.c are the
- * news for other processes and from them; backoff_fleet.c brings them there.
+/* Owns what the files of backoff share: backoff.c asks and tells, backoff_host.c spells hosts, backoff_turn.c has feeds
+ * of one host take turns, backoff_protocol.c remembers protocols, backoff_shown.c shows and ends what is remembered.
+ * In backoff_hear.c are the news for other processes and from them; backoff_fleet.c brings them there.
  * Must not know: what backoff.h must not. Invariant: the tables are touched between backoff_enter() and backoff_exit()
  * alone. */
 #ifndef UTFEED_PROXY_ORIGIN_BACKOFF_INTERNAL_H
@@ -51,6 +51,21 @@ struct backoff_entry *backoff_url_entry(struct backoff *, const struct backoff_r
     bool make);
 /* Whether another URL of the host has asked for a pause that lasts. If not, this is the first. */
 bool backoff_is_second(struct backoff_entry *host, struct slice url, uint64_t until_ms, uint64_t now_ms);
+
+/* What a request has to wait for but the host's interval: until when, and for which entry; NULL: nothing. too_soon: not
+ * for a pause. */
+struct backoff_wait { uint64_t until_ms; struct backoff_entry *entry; enum failure_kind too_soon; };
+struct backoff_wait backoff_wait_of(const struct backoff_pair *, const struct backoff_request *,
+    const struct backoff_terms *, uint64_t now_ms);
+/* The least time between two requests to a host; 0: any. host NULL: nothing is remembered of it. */
+uint64_t backoff_space_ms(const struct backoff_entry *host, const struct backoff_terms *, uint64_t now_ms);
+
+/* backoff_turn.c */
+/* Whether the entry is needed for turns. */
+bool backoff_has_turn(const struct backoff_entry *, uint64_t now_ms);
+/* The URL is asked. Entries of URLs may be gone then. */
+void backoff_turn_taken(struct backoff *, struct backoff_entry *host, const struct backoff_request *, uint64_t now_ms);
+void backoff_turn_forget(struct backoff_entry *);
 
 /* backoff_fleet.c */
 void backoff_share_stats(struct backoff *, struct stats_gauges *);

@@ -117,6 +117,7 @@ static size_t backoff_end_one(struct backoff_table *table, struct backoff_entry 
 	if (entry->began_ms > by->before_ms)
 		return 0;
 	entry->other_until_ms = entry->space_ms = 0;
+	backoff_turn_forget(entry);
 	backoff_end(table, entry, by->now_ms);
 	return paused;
 }

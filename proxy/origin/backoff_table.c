@@ -55,6 +55,7 @@ void backoff_table_forget(struct backoff_table *table, struct backoff_entry *ent
 	backoff_site_grows(table, entry->site, false);
 	table->n--;
 	table->bytes -= entry->len;
+	free(entry->turn);
 	free(entry);
 }
 

@@ -19,6 +19,7 @@ enum {
 };
 
 struct backoff_site;
+struct backoff_turn;
 
 struct backoff_entry {
 	LIST_ENTRY(backoff_entry) link;        /* of its bucket */
@@ -41,6 +42,7 @@ struct backoff_entry {
 	uint64_t asked_ms, gap_ms;
 	uint64_t space_ms, spaced_ms;  /* of a host: the interval that was learned, and when */
 	uint64_t other, other_until_ms;       /* of a host: a URL whose 503 asked for a pause, and that pause */
+	struct backoff_turn *turn;     /* of backoff_turn.c alone, freed with the entry; NULL: none */
 	size_t len;
 	char name[];                   /* terminated */
 };

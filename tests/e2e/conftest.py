@@ -144,7 +144,7 @@ def pytest_terminal_summary(terminalreporter):
         terminalreporter.write_line("again: " + line)
 
 
-CACHED = {"test_broken.py", "test_types.py", "test_cache.py", "test_cache_time.py", "test_counters.py", "test_fleet.py", "test_fleet_formats.py", "test_fleet_lease.py", "test_gzip_form.py", "test_intercept.py", "test_kept.py", "test_large_hits.py", "test_memory.py", "test_pauses.py",
+CACHED = {"test_turns.py", "test_broken.py", "test_types.py", "test_cache.py", "test_cache_time.py", "test_counters.py", "test_fleet.py", "test_fleet_formats.py", "test_fleet_lease.py", "test_gzip_form.py", "test_intercept.py", "test_kept.py", "test_large_hits.py", "test_memory.py", "test_pauses.py",
           "test_pipelining.py", "test_poisoning.py", "test_purge.py", "test_purge_shared.py", "test_ranges.py", "test_segments.py", "test_steps.py", "test_stores.py",
           "test_moved.py", "test_trust_http.py",
           "test_trust_lmdb.py",
@@ -152,7 +152,7 @@ CACHED = {"test_broken.py", "test_types.py", "test_cache.py", "test_cache_time.p
 
 
 # Files about what becomes of an origin that errs: in all others each test asks it anew
-PAUSED = {"test_fleet.py", "test_fleet_polite.py", "test_polite.py", "test_pauses.py", "test_kept.py", "test_counters.py", "test_trust_cache.py"}
+PAUSED = {"test_turns.py", "test_fleet.py", "test_fleet_polite.py", "test_polite.py", "test_pauses.py", "test_kept.py", "test_counters.py", "test_trust_cache.py"}
 
 # Files whose tests of the fixture proxy look at exchanges alone: one utfeed and one origin serve these tests, one after another
 SHARED_BY_TESTS = {"test_basic.py", "test_broken.py", "test_cache.py", "test_charset.py", "test_compression.py", "test_gzip.py",
