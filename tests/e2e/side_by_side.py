@@ -1,5 +1,6 @@
 """PYTEST_JOBS=4: the tests in four processes. They are forked once all tests are collected, and each takes the next few of one file as
-soon as it has done the last ones. What they report, the first process tells as its own.
+soon as it has done the last ones. What they report, the first process tells as its own. Where root may make network namespaces, each has
+one of its own: no test takes the port of another process's test, and connections in TIME_WAIT stay few.
 Invariant: of each test there is a report, also where its process died."""
 import gc
 import multiprocessing
@@ -9,6 +10,8 @@ import struct
 
 import pytest
 from _pytest.reports import TestReport
+
+from network import can_isolate, isolate
 
 JOBS = int(os.environ.get("PYTEST_JOBS") or 1)
 FEW = 8
@@ -36,8 +39,10 @@ class Teller:
         self.pipe.send(self.config.hook.pytest_report_to_serializable(config=self.config, report=report))
 
 
-def work(session, todo, made, pipe):
+def work(session, todo, made, pipe, isolated):
     config = session.config
+    if isolated:
+        assert isolate()
     capture = config.pluginmanager.getplugin("capturemanager")
     capture.stop_global_capturing()             # the file that this writes to is the first process's
     capture.start_global_capturing()
@@ -86,11 +91,14 @@ def pytest_runtestloop(session):
     folder = config._tmp_path_factory.getbasetemp()
     fork, pipes, processes = multiprocessing.get_context("fork"), [], []
     gc.freeze()                         # a search for garbage would copy every page
+    isolated = can_isolate()
+    print_line = config.pluginmanager.getplugin("terminalreporter").write_line
+    print_line(f"{JOBS} processes, {'each in a network of its own' if isolated else 'all in the network of this machine'}")
     for job in range(JOBS):
         mine, theirs = fork.Pipe(duplex=False)
         config._tmp_path_factory._basetemp = folder / str(job)
         config._tmp_path_factory._basetemp.mkdir()
-        processes.append(fork.Process(target=work, args=(session, todo, made, theirs)))   # no daemon: tests have processes, too
+        processes.append(fork.Process(target=work, args=(session, todo, made, theirs, isolated)))   # no daemon: tests have processes, too
         processes[-1].start()
         theirs.close()
         pipes.append(mine)

@@ -8,6 +8,7 @@ import subprocess
 import pytest
 
 from certs import client_context
+from network import OTHER_ADDRESS
 from peers import Client, TlsClient
 from ports import server_port
 from proxy import BINARY
@@ -164,7 +165,7 @@ def own_address():
     """An address of this machine beside loopback; a UDP socket finds it without sending anything."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         try:
-            probe.connect(("192.0.2.1", 9))
+            probe.connect((OTHER_ADDRESS, 9))
         except OSError:
             pytest.skip("this machine has no address but loopback")
         return probe.getsockname()[0]
