@@ -1,6 +1,6 @@
 #!/bin/sh
 # Every test, from the builds up: gcc (unit tests; of the tests end to end those that no sanitizer may disturb, and some once more
-# over HTTP/2). gcc's build is the one that users have, except that LTO=1 adds: before a release, link-time optimisation. Then clang with ASan+UBSan (the unit tests again and every test end to end, made of the distribution), ThreadSanitizer,
+# over HTTP/2). LTO=1 makes gcc's build the one that users have: it is then optimised at link time. Then clang with ASan+UBSan (the unit tests again and every test end to end, made of the distribution), ThreadSanitizer,
 # memory refused under ASan, random schedules. Then conformance corpus, texts, harm, faults and field, a short run of the benchmarks, coverage.
 # Three lanes run at once: what waits, or takes one processor, leaves the other to them; what a lane has not begun, another that is done takes.
 # Logs: build/log; one line a step here, and behind one that failed what failed, each with the command that repeats it; the last line is the
@@ -63,7 +63,7 @@ quickened() {
 }
 
 units() {
-	make -C "$source/build/$1" -j2 check CFLAGS="$plain" PLANTED=
+	make -C "$source/build/$1" -j2 check CFLAGS="$plain" PLANTED= BESIDE=
 }
 
 # The distribution, unpacked and not to be written to
