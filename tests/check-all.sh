@@ -1,7 +1,8 @@
 #!/bin/sh
-# Every test, from the builds up: gcc (unit tests; of the tests end to end those that no sanitizer may disturb, and some once more
-# over HTTP/2). LTO=1 makes gcc's build the one that users have: it is then optimised at link time. Then clang with ASan+UBSan (the unit tests again and every test end to end, made of the distribution), ThreadSanitizer,
-# memory refused under ASan, random schedules. Then conformance corpus, texts, harm, faults and field, a short run of the benchmarks, coverage.
+# Every test, from the builds up: gcc (unit tests; of the tests end to end those that no sanitizer may disturb, and some once more over
+# HTTP/2). LTO=1 makes gcc's build the one that users have: it is then optimised at link time. Then clang with ASan+UBSan (the unit tests
+# again and every test end to end, made of the distribution), ThreadSanitizer, memory refused under ASan, random schedules. Then conformance
+# corpus, texts, harm, faults and field, a short run of the benchmarks, coverage.
 # Three lanes run at once: what waits, or takes one processor, leaves the other to them; what a lane has not begun, another that is done takes.
 # Logs: build/log; one line a step here, and behind one that failed what failed, each with the command that repeats it; the last line is the
 # total. Exit status 0 only if all passed. A signal ends the lanes and all that they run; a lane that anything else ends is a failure.
