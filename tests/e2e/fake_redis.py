@@ -172,7 +172,7 @@ class FakeRedis:
                 return b":0\r\n"
         return self.do_hset(key, b"=" + rest, record, b"@" + rest, b"")
 
-    def eval_learn(self, _, __, known, process, *___):
+    def eval_learn(self, _, known, process, *__):
         if not self.marks:
             self.mark(b"b", b"", b"0", process, b"0", b"")
         at = int(known.split(b"-")[0])

@@ -53,6 +53,17 @@ def test_the_checksum_is_the_stores_own(start, origin, site, fake):
     assert xx64(record[:-8]) == int.from_bytes(record[-8:], "little")
 
 
+def test_what_is_learned_again_purges_nothing(start, origin, site, fake):
+    """Else memory would be empty each time that utfeed has learned, and what follows would fail by chance."""
+    site["/a"] = page(FRESH)
+    proxy = reaching(fake, start(origin, *behind(fake)))
+    assert proxy.get("/a").status == 200 and fake.has("/a")
+    learned = fake.count(b"LEARN")
+    fake.wait(lambda _: fake.count(b"LEARN") > learned + 1)
+    fake.say = lambda args: array(*[bulk(None)] * (len(args) - 2)) if args[0] == b"HMGET" else None
+    assert was_hit(proxy.get("/a", "Cache-Control: only-if-cached"))
+
+
 @WORKERS
 def test_trust_15_variants_under_a_variants_key(start, origin, site, fake, workers):
     """Wherever one looks there is a record of variants: the origin is asked, and nothing overflows."""
