@@ -1,13 +1,16 @@
-/* Owns the clocks of a program under test, which preloads this library. The environment variable MOCK_CLOCK names a file of 16 bytes.
+/* Owns the clocks of a program under test, which preloads this library. The environment variable MOCK_CLOCK names a file of 24 bytes.
  * The first eight are the wall clock, in seconds since the epoch; it stands still until the test writes others. The next eight are the
- * nanoseconds by which the other clocks are ahead of this machine's. Putting these forward wakes nobody: a timer that is due fires at the
- * program's next event.
+ * nanoseconds by which the other clocks are ahead of this machine's. A program that waits for events looks at the clocks every LOOK_MS, so
+ * that a timer that is due by then fires. The last eight are 0, or the nanoseconds at which the coarse monotonic clock stands still: from
+ * there, too, it is ahead. By that clock utfeed's timers fire, and its stored responses age. While it stands, nothing ages and no timer
+ * fires, however slow the machine is, until the test puts the clocks ahead. The precise clocks go on: they only measure.
  * Must not know: which program it is. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
@@ -15,10 +18,12 @@
 #include <unistd.h>
 
 #define SECOND 1000000000
+#define LOOK_MS 50
 
 static const volatile struct {
 	int64_t wall_s;
 	int64_t ahead_ns;
+	int64_t coarse_ns;
 } *now;
 
 static void __attribute__((constructor)) clock_open(void)
@@ -60,7 +65,9 @@ int clock_gettime(clockid_t id, struct timespec *t)
 		*t = (struct timespec){ .tv_sec = (time_t)now->wall_s };
 		return 0;
 	}
-	if (syscall(SYS_clock_gettime, id, t)) {
+	if (now && now->coarse_ns && id == CLOCK_MONOTONIC_COARSE) {
+		*t = (struct timespec){ .tv_sec = (time_t)(now->coarse_ns / SECOND), .tv_nsec = (long)(now->coarse_ns % SECOND) };
+	} else if (syscall(SYS_clock_gettime, id, t)) {
 		errno = EINVAL;
 		return -1;
 	}
@@ -86,4 +93,16 @@ int gettimeofday(struct timeval *restrict t, void *restrict zone)
 	(void)zone;
 	*t = (struct timeval){ .tv_sec = time(NULL) };
 	return 0;
+}
+
+/* The waits of libevent */
+int epoll_wait(int fd, struct epoll_event *events, int most, int ms)
+{
+	int wait = ms < 0 || ms > LOOK_MS ? LOOK_MS : ms;
+
+#ifdef SYS_epoll_wait
+	return (int)syscall(SYS_epoll_wait, fd, events, most, wait);
+#else
+	return (int)syscall(SYS_epoll_pwait, fd, events, most, wait, NULL, 0);
+#endif
 }

@@ -1,12 +1,13 @@
 """A wall clock that stands still until the test moves it (clock.c, preloaded): times to the second, and no test waits for one."""
 import email.utils
+import time
 
 from preload import Preload
 
 
 class Clock(Preload):
     def __init__(self, library, path, now=1_800_000_000):
-        super().__init__(library, "MOCK_CLOCK", path, 16)
+        super().__init__(library, "MOCK_CLOCK", path, 24)
         self.start = self.now = now
         self.at(0)
 
@@ -16,13 +17,31 @@ class Clock(Preload):
         self.page[:8] = self.now.to_bytes(8, "little")
 
     def ahead(self, seconds):
-        """Puts the clocks of timers so far ahead of this machine's. A timer that is due then fires at the next event."""
-        self.page[8:] = int(seconds * 1e9).to_bytes(8, "little")
+        """Puts the clocks of timers so far ahead of this machine's, or of where they stand. A timer that is due then fires soon."""
+        self.page[8:16] = int(seconds * 1e9).to_bytes(8, "little")
+
+    def stand(self):
+        """The clock of timers and of ages stands still as well, and moves only as they all do."""
+        self.page[16:] = time.monotonic_ns().to_bytes(8, "little")
+
+    def go_on(self):
+        """That clock is this machine's again."""
+        self.page[16:] = bytes(8)
+
+    def is_ahead(self):
+        return int.from_bytes(self.page[8:16], "little") / 1e9
 
     def jump(self, seconds):
         """All clocks are so many seconds further."""
         self.at(self.now - self.start + seconds)
-        self.ahead(int.from_bytes(self.page[8:], "little") / 1e9 + seconds)
+        self.ahead(self.is_ahead() + seconds)
+
+    def passes(self, seconds, waiting):
+        """What a Background call gives, before whose end the clocks of timers go on and on by so many seconds."""
+        while waiting.thread.is_alive():
+            self.ahead(self.is_ahead() + seconds)
+            waiting.thread.join(0.1)
+        return waiting.join()
 
     def date(self, seconds=0):
         """The time so many seconds from now, as HTTP writes it."""

@@ -438,12 +438,12 @@ def store(request, tmp_path):
 
 
 @pytest.fixture
-def fleet(timed, origin, redis_server):
+def fleet(ticking, origin, redis_server):
     """fleet(n, option...): n utfeeds of one worker each in front of origin (to=None: gateways), upon one server, by one clock that the test
-    moves."""
+    moves. They learn of each other by timers."""
     def run(n, *options, to=origin, **how):
         server = redis_server("redis-server")
-        made = Fleet([timed(to, "--workers", "1", "--cache-redis", f"127.0.0.1:{server.port}", *options, **how) for _ in range(n)],
+        made = Fleet([ticking(to, "--workers", "1", "--cache-redis", f"127.0.0.1:{server.port}", *options, **how) for _ in range(n)],
                      "/none" if to else f"/{origin.url}/none")
         made.server = server
         made.hear(n)
@@ -474,5 +474,14 @@ def clock_now(clock_library, tmp_path):
 
 @pytest.fixture
 def timed(start, clock):
-    """start(), with a clock that the test moves."""
+    """start(), with clocks that the test moves: what takes long on a busy machine makes no response older, and no timer fires meanwhile."""
+    clock.stand()
     return lambda to, *options, **more: start(to, *options, env=clock.env, **more)
+
+
+@pytest.fixture
+def ticking(timed, clock):
+    """As timed, for what waits for timers: the clock by which these fire, and responses age, goes on, and the test may put it ahead. A test
+    that has its utfeed from a fixture that uses timed takes this one beside that."""
+    clock.go_on()
+    return timed

@@ -150,11 +150,11 @@ def test_what_no_lease_serves(fleet, origin, site, field):
     assert [client.response().status for client in clients] == [200] * 2
 
 
-def test_who_hears_nothing_is_on_its_own(timed, origin, site, redis_server):
+def test_who_hears_nothing_is_on_its_own(ticking, origin, site, redis_server):
     """A user without the right to channels: nobody waits for a message that cannot come."""
     server = redis_server("redis-server")
     assert server.ask("ACL", "SETUSER", "deaf", "on", ">pass", "~*", "+@all", "resetchannels") == "OK"
-    two = [timed(origin, "--workers", "1", "--cache-redis", f"127.0.0.1:{server.port}", "--cache-redis-user", "deaf",
+    two = [ticking(origin, "--workers", "1", "--cache-redis", f"127.0.0.1:{server.port}", "--cache-redis-user", "deaf",
                  "--cache-redis-password", "pass", *LONG) for _ in range(2)]
     two[0].says("channel")
     site["/f"] = held = Held(feed(FRESH))

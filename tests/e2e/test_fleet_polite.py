@@ -4,7 +4,7 @@ import time
 import pytest
 
 from feeds import SMALL_OUT
-from fleets import Held, purged
+from fleets import Held, has_read, purged
 from pages import FRESH, Site, page
 from test_admin import Admin
 from test_faults import error_of
@@ -80,12 +80,12 @@ def test_of_a_url(fleet, site):
     assert four[0].get("/g").status == 500 and site.count("/g") == 1
 
 
-def test_one_who_comes_later_knows(fleet, timed, origin, site):
+def test_one_who_comes_later_knows(fleet, ticking, origin, site):
     two = fleet(2)
     site["*"] = BUSY_60
     two[0].get("/f")
     heard(two, "pause")
-    late = timed(origin, "--workers", "2", "--cache-redis", f"127.0.0.1:{two.server.port}")
+    late = ticking(origin, "--workers", "2", "--cache-redis", f"127.0.0.1:{two.server.port}")
     assert late.counted("paused_hosts", 1) == 1 and 50 <= paused(late, 429) <= 61 and site.count() == 1
 
 
@@ -288,8 +288,8 @@ def test_shares_of_connections(fleet, clock, site):
     held.asked()
     second = two[0].client().ask("/b")
     two[0].says("pool: waits for a connection")
+    has_read(two[0])
     clock.jump(31)
-    two[0].counters()
     refused = second.response()
     assert refused.status == 503 and error_of(refused) == "connection_limit_reached"
     held.goes.set()

@@ -5,6 +5,7 @@ pytest.importorskip("hpack", reason="no python3-hpack here")
 
 from feeds import SMALL, SMALL_OUT
 from http2_frames import header_frames, ping
+from peers import Background
 from test_http2_auto import BY_1, BY_2, FEED, HTML, asking, clock, origin, pages, says      # pylint: disable=unused-import
 from test_http2_origin import MALFORMED, held
 from wire import message
@@ -67,12 +68,12 @@ def test_a_head_to_which_no_body_belongs(asking, origin, first, method):
     assert got.body == (SMALL_OUT if method == "GET" else b"")
 
 
-def test_a_page_whose_body_never_comes(asking, origin):
+def test_a_page_whose_body_never_comes(asking, clock, origin):
     """It counts once the time for a head is over; then its body is late."""
     origin["/f"], origin["/g"] = pages(held, FEED), FEED
-    proxy = asking(origin, "--first-byte-timeout", "300ms", "--between-bytes-timeout", "300ms")
+    proxy = asking(origin, "--first-byte-timeout", "20s", "--between-bytes-timeout", "20s")
     client, _ = first_of(proxy, origin)
-    assert client.response().status in (200, 502, 504) and origin.protocols() == [BY_2]
+    assert clock.passes(21, Background(client.response)).status in (200, 502, 504) and origin.protocols() == [BY_2]
     assert proxy.get("/g").body == SMALL_OUT
 
 
@@ -157,11 +158,14 @@ def test_both_fail(asking, origin):
         assert proxy.get("/f").status == 502 and origin.protocols() == [BY_2] + [BY_1] * times
 
 
-def test_http_2_that_is_silent(asking, origin):
+def test_http_2_that_is_silent(asking, clock, origin):
     """The time for a head is over then. The next request goes over HTTP/1.1."""
     origin["/f"] = pages(held, FEED)
-    proxy = asking(origin, "--first-byte-timeout", "300ms")
-    assert proxy.get("/f").status == 504 and proxy.get("/f").body == SMALL_OUT and origin.protocols() == [BY_2, BY_1]
+    proxy = asking(origin, "--first-byte-timeout", "20s")
+    client = proxy.client().ask("/f")
+    origin.receive("/f")
+    assert clock.passes(21, Background(client.response)).status == 504
+    assert proxy.get("/f").body == SMALL_OUT and origin.protocols() == [BY_2, BY_1]
 
 
 @pytest.mark.parametrize("option,method", [("on", "GET"), ("auto", "POST")])

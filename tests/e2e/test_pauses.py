@@ -135,7 +135,7 @@ def test_a_refused_connection_pauses_the_host(way, clock, origin):
     assert get("/g").body == SMALL_OUT and get("/f").body == SMALL_OUT
 
 
-def test_a_timeout_pauses_its_url(way, origin):
+def test_a_timeout_pauses_its_url(way, ticking, origin):
     get = way("--first-byte-timeout", "200ms")
     first = Background(lambda: get("/f").status)
     origin.receive()
@@ -171,7 +171,7 @@ def test_a_parent_proxy_that_cannot_be_reached_begins_none(gateway, dead_port):
         assert error_of(get("/f")) == "connection_refused"
 
 
-def test_a_reader_that_takes_nothing_begins_none(gateway, origin, tmp_path):
+def test_a_reader_that_takes_nothing_begins_none(gateway, ticking, origin, tmp_path):
     """It is the reader's fault that the body is not complete in time. The fetch after it has no such time."""
     config = tmp_path / "utfeed.conf"
     config.write_text("fetch-timeout = 2s\n")
@@ -640,7 +640,7 @@ def test_a_host_interval(way, clock, site):
     assert get("/b").status == 200 and get("/a").status == 200 and site.count() == 2
 
 
-def test_a_short_interval_is_waited_for(gateway, site):
+def test_a_short_interval_is_waited_for(gateway, ticking, site):
     site["*"] = GOOD
     get = gateway("--host-interval", "1s")
     began = time.monotonic()

@@ -7,6 +7,7 @@ import time
 import pytest
 
 from feeds import SMALL, SMALL_OUT
+from fleets import has_read
 from test_faults import error_of
 from wire import chunked, message
 
@@ -122,13 +123,13 @@ def test_idle_limit(start, origin, keep):
 
 
 def test_idle_timeout(timed, clock, origin):
-    proxy = timed(origin, "--keepalive-timeout", "5m")
+    proxy = timed(origin, "--keepalive-timeout", "5m", "--workers", "1")
     client = proxy.client()
     _, first = exchange(client, origin)
     clock.jump(29)
     assert exchange(client, origin)[1] is first
+    has_read(proxy)
     clock.jump(31)
-    proxy.counters()
     assert first.is_ended()
     assert exchange(client, origin)[0].body == SMALL_OUT and origin.connections == 2
 
@@ -342,8 +343,8 @@ def test_the_queue_is_not_waited_in_for_ever(timed, clock, origin):
     upstream = origin.receive()
     late = [proxy.client().ask("/late") for _ in range(3)]
     proxy.says("pool: waits for a connection", 3)
+    has_read(proxy)
     clock.jump(31)
-    proxy.counters()
     for client in late:
         got = client.response()
         assert got.status == 503 and error_of(got) == "connection_limit_reached"

@@ -371,11 +371,11 @@ def test_trust_25_what_a_store_has_from_the_future_is_stale(timed, clock, origin
     assert was_hit(proxy.get("/f")) and site.count("/f") == 2
 
 
-def test_trust_25_ages_in_memory_go_by_the_clock_that_nobody_sets(timed, clock, origin):
+def test_trust_25_ages_in_memory_go_by_the_clock_that_nobody_sets(ticking, clock, origin):
     """Set back by years, what was fresh for two seconds is fresh for no longer."""
     site = Site(origin)
     site["/f"] = page("Cache-Control: max-age=2")
-    proxy = timed(origin, "--cache", "on", "--refresh-hot", "0")
+    proxy = ticking(origin, "--cache", "on", "--refresh-hot", "0")
     client = proxy.client()
     assert client.get("/f").status == 200
     clock.at(-YEARS)
