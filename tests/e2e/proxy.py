@@ -7,7 +7,7 @@ import threading
 import time
 
 from peers import Client
-from wire import TIMEOUT
+from wire import PATIENCE, TIMEOUT
 
 HTTP2 = os.environ.get("UTFEED_TEST_HTTP2") in ("1", "both")           # what clients ask goes over HTTP/2 (http2_client.py)
 HTTP2_ORIGINS = os.environ.get("UTFEED_TEST_HTTP2") in ("origin", "both")       # what origins are asked does (http2_upstream.py)
@@ -38,7 +38,7 @@ def normalise(body, content_type, *args, binary=BINARY):
     args = [binary, "normalise", *args]
     if content_type is not False:
         args += ["-t", content_type or ""]
-    done = subprocess.run(args, input=body, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=TIMEOUT * 2, check=False)
+    done = subprocess.run(args, input=body, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=PATIENCE, check=False)
     assert not SANITIZER.search(done.stderr.decode("latin-1")), done.stderr.decode("latin-1")
     return done.stdout, done.returncode
 

@@ -15,7 +15,7 @@ from feeds import SMALL
 from pages import FRESH, Site, page
 from peers import Background
 from proxy import BINARY, FETCHED_BY, HTTP2_ORIGINS, LOGGED_AS
-from wire import TIMEOUT, message
+from wire import PATIENCE, TIMEOUT, message
 
 FEED = message("200 OK", "Content-Type: text/xml; charset=koi8-r", body=SMALL)
 TRACE, PARENT = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
@@ -102,7 +102,7 @@ def test_the_report_reads_it(logging, origin, tmp_path):
     proxy = logging("--access-log-file", str(path))
     proxy.through(origin, FEED, "/feed")
     lines_of(path, 1)
-    done = subprocess.run([BINARY, "report", "--csv", "--feeds", str(path)], stdout=subprocess.PIPE, timeout=TIMEOUT, check=True)
+    done = subprocess.run([BINARY, "report", "--csv", "--feeds", str(path)], stdout=subprocess.PIPE, timeout=PATIENCE, check=True)
     assert b"/feed" in done.stdout and b"koi8-r" in done.stdout, done.stdout
 
 
@@ -240,7 +240,7 @@ def umask():
 ])
 def test_what_stops_the_start(args, words):
     done = subprocess.run([BINARY, "serve", "--listen", "127.0.0.1:0", *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                          timeout=TIMEOUT, check=False)
+                          timeout=PATIENCE, check=False)
     assert done.returncode and words in done.stderr.decode()
 
 

@@ -225,7 +225,7 @@ def test_promtool_finds_nothing_to_say(administered, origin):
     admin = administered(origin)
     admin.proxy.get("/f")
     done = subprocess.run(["promtool", "check", "metrics"], input=admin.ask("/metrics").body, stdout=subprocess.PIPE,
-                          stderr=subprocess.STDOUT, timeout=TIMEOUT, check=False)
+                          stderr=subprocess.STDOUT, timeout=PATIENCE, check=False)
     assert (done.returncode, done.stdout) == (0, b"")
 
 

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from wire import TIMEOUT
+from wire import PATIENCE, TIMEOUT
 
 TOP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 INTERRUPTS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -29,7 +29,7 @@ def nobody(tmp_path):
     (tmp_path / "docker" / "packages").write_text("build\tlibc6\nbuild\tutfeed-no-such-package|utfeed-nor-such\nrun\tlibc6\n")
     shutil.copy(os.path.join(TOP, "bootstrap"), tmp_path)
     return lambda *args: subprocess.run(["./bootstrap", *args], cwd=tmp_path, env={"PATH": str(tools)}, stdout=subprocess.PIPE,
-                                        stderr=subprocess.PIPE, timeout=TIMEOUT, check=False)
+                                        stderr=subprocess.PIPE, timeout=PATIENCE, check=False)
 
 
 def test_without_root_or_sudo_it_says_what_to_do(nobody):
@@ -59,7 +59,7 @@ def test_a_source_that_is_built_in_place_is_copied_without_what_was_built(tmp_pa
 
     def copied():
         done = subprocess.run(["sh", os.path.join(TOP, "tests", "clean-source.sh"), str(source), str(folder)], stdout=subprocess.PIPE,
-                              timeout=TIMEOUT, check=True)
+                              timeout=PATIENCE, check=True)
         return done.stdout.decode().strip()
     for name in kept + left[1:]:
         (source / name).parent.mkdir(parents=True, exist_ok=True)
@@ -83,7 +83,7 @@ def test_the_tables_are_never_those_of_a_stale_program(tmp_path):
     os.utime(docs, (1, 1))
     (tmp_path / "Makefile").write_text("tests/conf_docs: always\n\t@echo made >made; exit 1\nalways:\n")
     done = subprocess.run(["sh", os.path.join(os.path.abspath(TOP), "tests", "check-options.sh")], cwd=tmp_path, stdout=subprocess.PIPE,
-                          stderr=subprocess.PIPE, timeout=TIMEOUT, check=False)
+                          stderr=subprocess.PIPE, timeout=PATIENCE, check=False)
     assert done.returncode == 1 and b"cannot make tests/conf_docs" in done.stdout and (tmp_path / "made").exists()
 
 
@@ -136,7 +136,7 @@ def runs(process):
 def test_an_interrupted_check_leaves_nothing_running(lanes, number):
     check, waiting = lanes
     check.send_signal(number)
-    assert "check: interrupted" in check.communicate(timeout=TIMEOUT)[0] and check.returncode == 130
+    assert "check: interrupted" in check.communicate(timeout=PATIENCE)[0] and check.returncode == 130
     awaited(lambda: not any(map(runs, waiting)))
 
 
@@ -146,6 +146,6 @@ def test_a_lane_that_dies_is_a_failure(lanes):
     assert len(processes) == 3
     for process in processes:
         os.kill(process, signal.SIGKILL)
-    said = check.communicate(timeout=TIMEOUT)[0]
+    said = check.communicate(timeout=PATIENCE)[0]
     assert check.returncode == 1 and said.count("ended with status 137 in the step") == 3 and said.endswith("0 passed, 3 failed, 0 skipped\n")
     awaited(lambda: not any(map(runs, waiting)))

@@ -15,7 +15,7 @@ from certs import client_context, openssl, server_context
 from feeds import SMALL, SMALL_OUT
 from peers import TlsClient
 from proxy import BINARY, REFUSED
-from wire import TIMEOUT, message
+from wire import PATIENCE, TIMEOUT, message
 
 XML = "Content-Type: application/xml"
 FEED = message("200 OK", XML, body=SMALL)
@@ -65,7 +65,7 @@ class Key:
                 file.write(data)
         return subprocess.run(["openssl", "pkeyutl", "-verify", "-pubin", "-inkey", self.public_path, "-rawin", "-in", f"{self.path}.text",
                                "-sigfile", f"{self.path}.signature"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                              timeout=TIMEOUT, check=False).returncode == 0
+                              timeout=PATIENCE, check=False).returncode == 0
 
 
 def member(value, label):
@@ -376,7 +376,7 @@ def test_a_reload_reads_the_key_anew(signing, origin, key, tmp_path):
 def faults(config):
     """What --check-config says of a file that cannot be used."""
     around = {name: value for name, value in os.environ.items() if not name.startswith("UTFEED")}
-    done = subprocess.run([BINARY, "serve", "-c", str(config), "--check-config"], capture_output=True, text=True, timeout=TIMEOUT,
+    done = subprocess.run([BINARY, "serve", "-c", str(config), "--check-config"], capture_output=True, text=True, timeout=PATIENCE,
                           check=False, env=around)
     assert done.returncode != 0, done.stdout
     return done.stderr

@@ -7,11 +7,11 @@ import pytest
 
 from certs import openssl
 from proxy import BINARY
-from wire import TIMEOUT
+from wire import PATIENCE
 
 
 def ca(*args, status=0, **kind):
-    done = subprocess.run([BINARY, "ca", *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=TIMEOUT, check=False, text=True, **kind)
+    done = subprocess.run([BINARY, "ca", *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=PATIENCE, check=False, text=True, **kind)
     assert done.returncode == status, (done.stdout, done.stderr)
     return done.stdout, done.stderr
 

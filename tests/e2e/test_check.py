@@ -16,7 +16,7 @@ import pytest
 from certs import server_context
 from proxy import BINARY, SANITIZER
 from schema import fits
-from wire import TIMEOUT, chunked, message
+from wire import PATIENCE, TIMEOUT, chunked, message
 
 RUSSIAN = "<?xml version='1.0' encoding='windows-1251'?>\n<rss><title>Новости и привет</title></rss>"
 RIGHT = "<?xml version='1.0' encoding='utf-8'?>\n<rss><title>Новости и привет</title></rss>"
@@ -27,7 +27,7 @@ ALONE = {name: value for name, value in os.environ.items() if not name.lower().e
 
 
 def run(*args, body=b"", status=0, env=None, cwd=None):
-    done = subprocess.run([BINARY, "check", *args], input=body, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=TIMEOUT * 2,
+    done = subprocess.run([BINARY, "check", *args], input=body, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=PATIENCE,
                           check=False, env={**ALONE, **(env or {})}, cwd=cwd)
     errors = done.stderr.decode("latin-1")
     assert not SANITIZER.search(errors), errors

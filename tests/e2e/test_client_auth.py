@@ -16,7 +16,7 @@ from inside import InsideClient, OwnCa
 from peers import Peer, TlsClient
 from peers import Client as AnyClient
 from proxy import BINARY, REFUSED
-from wire import TIMEOUT, message
+from wire import PATIENCE, TIMEOUT, message
 
 SALT = "abcdefghijklmnopqrstu"
 HASHES = {"open sesame": f"$2b$04${SALT}u/LVz6MZlItEy42I2juLihZ66HnQx/cy", "x": f"$2b$04${SALT}uPp7HPfoAs8I2dCQCQ/fW7zEJv8I8C8e",
@@ -373,7 +373,7 @@ def test_other_hashes(start, origin, tmp_path):
 ])
 def test_tls_is_wanted(users, options, word):
     done = subprocess.run([BINARY, "serve", "--check-config", "--client-auth", str(users), *options], stdout=subprocess.PIPE,
-                          stderr=subprocess.STDOUT, text=True, check=True, timeout=TIMEOUT)
+                          stderr=subprocess.STDOUT, text=True, check=True, timeout=PATIENCE)
     assert (word or "") in done.stdout and ("without TLS" in done.stdout) == bool(word)
 
 
@@ -630,7 +630,7 @@ def test_nobody_sees_it(guarded, origin, tmp_path, log):
     proxy.access_lines(len(answers))
     for page in ("/", "/api/feeds", "/metrics", "/feeds"):
         assert_unseen(subprocess.run(["curl", "-s", "--unix-socket", str(sock), "http://localhost" + page], stdout=subprocess.PIPE,
-                                     check=True, timeout=TIMEOUT).stdout)
+                                     check=True, timeout=PATIENCE).stdout)
     proxy.stop()
     assert_unseen(proxy.err.text(), proxy.out.text())
     assert_unseen(*(path.read_bytes() for path in store.iterdir()))

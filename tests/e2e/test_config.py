@@ -11,14 +11,14 @@ import pytest
 from feeds import SMALL, SMALL_OUT
 from peers import HAS_IPV6
 from proxy import BINARY
-from wire import TIMEOUT, message
+from wire import PATIENCE, message
 
 FEED = message("200 OK", "Content-Type: text/xml; charset=koi8-r", body=SMALL)
 
 
 def run(*args, env=None):
     around = {name: value for name, value in os.environ.items() if not name.startswith("UTFEED")}
-    return subprocess.run([BINARY, *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=TIMEOUT, check=False,
+    return subprocess.run([BINARY, *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=PATIENCE, check=False,
                           env={**around, **(env or {})})
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from feeds import SMALL, SMALL_OUT
 from proxy import BINARY, RECEIVED_BY
-from wire import TIMEOUT, message
+from wire import PATIENCE, message
 
 XML = "Content-Type: application/xml"
 FEED = message("200 OK", XML, body=SMALL)
@@ -226,7 +226,7 @@ WRITTEN = ["Host", "Via", "CDN-Loop", "Connection", "Keep-Alive", "TE", "Trailer
 def test_what_utfeed_writes_itself_is_refused_at_start(tmp_path, name):
     config = tmp_path / "utfeed.conf"
     config.write_text(f"[route /]\norigin = http://o\norigin-fields = X-Key: hunter2, {name}: hunter2\n")
-    done = subprocess.run([BINARY, "serve", "-c", str(config), "--check-config"], capture_output=True, timeout=TIMEOUT, check=False)
+    done = subprocess.run([BINARY, "serve", "-c", str(config), "--check-config"], capture_output=True, timeout=PATIENCE, check=False)
     said = done.stderr.decode()
     assert done.returncode != 0 and f"{config}:3: origin-fields: {name} is a field that utfeed writes itself" in said
     assert "hunter2" not in said and said.endswith("; leave it out\n") == (name not in ("Accept", "User-Agent", "Host", "Via", "CDN-Loop", "traceparent", "tracestate"))

@@ -17,7 +17,7 @@ from peers import Background, Client, TlsClient
 from proxy import READY, REFUSED
 from test_faults import error_of
 from test_tls import BAD, CERTIFICATE
-from wire import TIMEOUT, chunked, message
+from wire import PATIENCE, chunked, message
 
 KOI8 = "<?xml version='1.0' encoding='koi8-r'?><rss version='2.0'><channel><title>Новости</title></channel></rss>"
 XML = "Content-Type: text/xml"
@@ -173,10 +173,10 @@ def test_through_tls(listening, secure, authority, ca):
     body = os.urandom(1 << 20)
     outer = f"https://127.0.0.1:{proxy.tls_port}"
     done = subprocess.run(["curl", "-sS", "-x", outer, "--proxy-cacert", authority.root.cert, "--cacert", ca.cert, f"{secure.url}/a", f"{secure.url}/b"],
-                          capture_output=True, timeout=TIMEOUT, check=True)
+                          capture_output=True, timeout=PATIENCE, check=True)
     assert done.stdout.decode().count("Новости") == 2
     done = subprocess.run(["curl", "-sS", "-x", outer, "--proxy-cacert", authority.root.cert, "--cacert", ca.cert, "--data-binary", "@-", "-o", "-", f"{secure.url}/c"],
-                          input=body, capture_output=True, timeout=TIMEOUT, check=True)
+                          input=body, capture_output=True, timeout=PATIENCE, check=True)
     assert done.returncode == 0 and secure.requests[-1].body == body
 
 
@@ -407,7 +407,7 @@ def test_the_name_in_tls_counts(opening, tls_origin, authority, ca, host, named,
     name = ["-servername", named] if named else ["-noservername"]
     asking = subprocess.Popen(["openssl", "s_client", "-quiet", "-proxy", f"127.0.0.1:{proxy.port}", "-connect", to, "-CAfile", ca.cert, *name],
                               stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    got, err = asking.communicate(f"GET /feed HTTP/1.1\r\nHost: {to}\r\nConnection: close\r\n\r\n".encode(), timeout=TIMEOUT)
+    got, err = asking.communicate(f"GET /feed HTTP/1.1\r\nHost: {to}\r\nConnection: close\r\n\r\n".encode(), timeout=PATIENCE)
     assert got.startswith(b"HTTP/1.1 %d " % status), (got, err)
     assert bool(origin.requests) == (status == 200) and (b"(SNI)" in got) == (status == 421)
 
@@ -523,14 +523,14 @@ def by_s_client(proxy, port, cert):
     """The answer, and which protocol openssl says it spoke."""
     ask = f"GET /feed HTTP/1.1\r\nHost: localhost:{port}\r\nConnection: close\r\n\r\n".encode()
     done = subprocess.run(["openssl", "s_client", "-proxy", f"127.0.0.1:{proxy.port}", "-connect", f"localhost:{port}", "-servername", "localhost", "-tls1",
-                           "-cipher", "DEFAULT@SECLEVEL=0", "-CAfile", cert, "-verify_return_error", "-ign_eof"], input=ask, capture_output=True, timeout=TIMEOUT,
+                           "-cipher", "DEFAULT@SECLEVEL=0", "-CAfile", cert, "-verify_return_error", "-ign_eof"], input=ask, capture_output=True, timeout=PATIENCE,
                           check=False)
     return done.stdout, re.search(rb"Protocol *: TLSv1$|New, TLSv1\.0,", done.stdout, re.M)
 
 
 def by_curl(proxy, port, cert):
     done = subprocess.run(["curl", "-sS", "-i", "-v", "-x", f"http://127.0.0.1:{proxy.port}", "--cacert", cert, "--tlsv1.0", "--tls-max", "1.0", "--ciphers",
-                           "DEFAULT@SECLEVEL=0", f"https://localhost:{port}/feed"], capture_output=True, timeout=TIMEOUT, check=False)
+                           "DEFAULT@SECLEVEL=0", f"https://localhost:{port}/feed"], capture_output=True, timeout=PATIENCE, check=False)
     return done.stdout, b"TLSv1.0" in done.stderr
 
 
@@ -579,11 +579,11 @@ def test_origins_are_not_weakened(opening, tls_origin, good, enter):
 # Start and reload
 
 def starts(options, word, tmp_path):
-    done = subprocess.run([os.environ.get("UTFEED", "./utfeed"), "serve", "--listen", "127.0.0.1:0", *options], capture_output=True, text=True, timeout=TIMEOUT,
+    done = subprocess.run([os.environ.get("UTFEED", "./utfeed"), "serve", "--listen", "127.0.0.1:0", *options], capture_output=True, text=True, timeout=PATIENCE,
                           check=False)
     assert done.returncode and word in done.stderr and not READY.search(done.stderr), done.stderr
     checked = subprocess.run([os.environ.get("UTFEED", "./utfeed"), "serve", "--check-config", "--listen", "127.0.0.1:0", *options], capture_output=True, text=True,
-                             timeout=TIMEOUT, check=False)
+                             timeout=PATIENCE, check=False)
     assert checked.returncode and word in checked.stderr
 
 

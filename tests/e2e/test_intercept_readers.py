@@ -17,7 +17,7 @@ from pages import page
 from proxy import is_sanitized
 from test_guard import INSIDE, SPELLED
 from test_trust_desync import PACKETS, Recorder, bytes_of, send
-from wire import TIMEOUT, message
+from wire import PATIENCE, TIMEOUT, message
 
 JAVA = """
 import java.io.*; import java.net.*; import java.nio.file.*; import javax.net.ssl.*; import java.security.*; import java.security.cert.*;
@@ -122,7 +122,7 @@ def test_feedparser(served, ca):
     proxy, origin = served(lambda request: message("200 OK", "Content-Type: text/xml", body=rss))
     program = "import feedparser, sys\nf = feedparser.parse(sys.argv[1])\nprint(f.bozo, f.encoding, f.feed.title)"
     done = subprocess.run(["/usr/bin/python3", "-c", program, f"{origin.url}/feed"], env={**as_variables(proxy, ca), "PYTHONIOENCODING": "utf-8"}, capture_output=True,
-                          timeout=TIMEOUT, check=True)
+                          timeout=PATIENCE, check=True)
     assert done.stdout.decode().split() == ["False", "utf-8", "Новости"], done
 
 
@@ -136,7 +136,7 @@ def test_newsboat(served, ca, tmp_path):
     (tmp_path / "config").write_text(f'use-proxy yes\nproxy "127.0.0.1:{proxy.port}"\nproxy-type http\n')
     where = ["-u", str(tmp_path / "urls"), "-c", str(tmp_path / "cache.db"), "-C", str(tmp_path / "config")]
     env = {**as_variables(proxy, ca), "HOME": str(tmp_path), "LC_ALL": "C.UTF-8"}
-    subprocess.run(["newsboat", "-q", *where, "-x", "reload"], env=env, check=True, timeout=TIMEOUT)
+    subprocess.run(["newsboat", "-q", *where, "-x", "reload"], env=env, check=True, timeout=PATIENCE)
     with sqlite3.connect(tmp_path / "cache.db") as cache:
         assert cache.execute("select title from rss_item").fetchall() == [("Первая",)]
     assert f"GET https://localhost:{origin.port}/feed 200" in proxy.out.text()

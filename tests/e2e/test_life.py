@@ -20,7 +20,7 @@ from peers import Background, Client, TlsClient
 from preload import Preload, build
 from proxy import BINARY, REFUSED, SANITIZER
 from test_trust_ops import Load
-from wire import TIMEOUT, message, read_response, Stream
+from wire import PATIENCE, TIMEOUT, Stream, message, read_response
 
 FEED = message("200 OK", "Content-Type: application/xml", FRESH, body=SMALL)
 NOBODY = pwd.getpwnam("nobody")
@@ -30,7 +30,7 @@ ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="only root can become anothe
 def refused(*args, under=(), fds=(), env=None):
     """What `utfeed serve` says that does not start."""
     done = subprocess.run([*under, BINARY, "serve", *args], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                          timeout=TIMEOUT, check=False, pass_fds=fds, env={**os.environ, **(env or {})})
+                          timeout=PATIENCE, check=False, pass_fds=fds, env={**os.environ, **(env or {})})
     said = done.stderr.decode("latin-1")
     assert done.returncode in (1, 2) and not SANITIZER.search(said) and "Traceback" not in said, said
     return said
@@ -539,7 +539,7 @@ def test_other_users_are_not_spoken_with(start, origin, tmp_path):
         proxy = start(origin, "--takeover-socket", f"{folder}/mine")
         os.chmod(f"{folder}/mine", 0o666)
         asked = subprocess.run([sys.executable, "-c", AS_NOBODY, "ask", f"{folder}/mine"], stdout=subprocess.PIPE,
-                               stderr=subprocess.DEVNULL, timeout=TIMEOUT, check=False)
+                               stderr=subprocess.DEVNULL, timeout=PATIENCE, check=False)
         assert asked.stdout in (b"", b"0\n")
         proxy.says("user 65534 asked")
         with subprocess.Popen([sys.executable, "-c", AS_NOBODY, "listen", f"{folder}/theirs"], stdin=subprocess.PIPE,

@@ -11,7 +11,7 @@ import pytest
 
 from certs import CA, openssl
 from proxy import BINARY, SANITIZER
-from wire import TIMEOUT
+from wire import PATIENCE
 
 AROUND = {name: value for name, value in os.environ.items() if not name.startswith(("UTFEED_", "LISTEN_")) and not name.lower().endswith("_proxy")}
 ROOT = os.geteuid() == 0
@@ -19,7 +19,7 @@ HASH = "$2b$05$abcdefghijklmnopqrstuuG1Tz5CsbxMqbRP4pCLYVKyuQH9NEPTK"      # the
 
 
 def run(*args, env=None, status=2, **how):
-    done = subprocess.run([BINARY, *args], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=TIMEOUT * 2, check=False,
+    done = subprocess.run([BINARY, *args], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=PATIENCE, check=False,
                           env={**AROUND, **(env or {})}, **how)
     said = done.stderr.decode()
     assert not SANITIZER.search(said), said

@@ -14,7 +14,7 @@ from ports import server_port
 from proxy import BINARY
 from test_connect import read
 from test_faults import error_of
-from wire import TIMEOUT, message
+from wire import PATIENCE, message
 
 FEED = message("200 OK", "Content-Type: application/xml", body=SMALL)
 NAME = "feeds.invalid"        # RFC 6761 section 6.4: no lookup of ours can find it
@@ -315,7 +315,7 @@ def test_http_proxy_in_capitals_is_not_read(start, dead_port, origin):
                                          ("all_proxy", "http://user:secret@127.0.0.1:port/"), ("no_proxy", "a,b/c")])
 def test_a_bad_value_stops_the_start(name, value):
     done = subprocess.run([BINARY, "serve", "--listen", "127.0.0.1:0"], env={**os.environ, name: value}, stdout=subprocess.PIPE,
-                          stderr=subprocess.PIPE, timeout=TIMEOUT, check=False)
+                          stderr=subprocess.PIPE, timeout=PATIENCE, check=False)
     said = (done.stdout + done.stderr).decode()
     assert done.returncode != 0 and f"{name}: " in said and "; write" in said and "secret" not in said
 

@@ -10,7 +10,7 @@ from certs import CLIENT, client_context, server_context
 from feeds import SMALL, SMALL_OUT
 from peers import TlsClient
 from proxy import BINARY, REFUSED
-from wire import TIMEOUT, message
+from wire import PATIENCE, message
 
 REPLY = message("200 OK", "Content-Type: application/xml", body=SMALL)
 KEPT = " of the routes and listeners above stay as they were"
@@ -30,7 +30,7 @@ class Files:
 
 def checked(conf):
     around = {name: value for name, value in os.environ.items() if not name.startswith("UTFEED")}     # they are the tests' own
-    return subprocess.run([BINARY, "serve", "-c", conf, "--check-config"], capture_output=True, text=True, timeout=TIMEOUT, check=False,
+    return subprocess.run([BINARY, "serve", "-c", conf, "--check-config"], capture_output=True, text=True, timeout=PATIENCE, check=False,
                           env=around)
 
 

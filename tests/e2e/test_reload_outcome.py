@@ -11,7 +11,7 @@ from peers import Background
 from proxy import BINARY, REFUSED, RELOADED
 from test_admin import Admin
 from test_life import Manager, asking
-from wire import OBEYED, OBEYED_NOT, TIMEOUT, message
+from wire import OBEYED, OBEYED_NOT, PATIENCE, message
 
 WAITS = "a changed value needs a restart"
 TAKEN, IN_PART, NO, UNASKED = 0, 3, 2, 1
@@ -19,7 +19,7 @@ TAKEN, IN_PART, NO, UNASKED = 0, 3, 2, 1
 
 def run(*args, **variables):
     around = {name: value for name, value in os.environ.items() if not name.startswith("UTFEED")}
-    done = subprocess.run([BINARY, *args], capture_output=True, text=True, timeout=TIMEOUT, check=False, env={**around, **variables})
+    done = subprocess.run([BINARY, *args], capture_output=True, text=True, timeout=PATIENCE, check=False, env={**around, **variables})
     return done.returncode, done.stdout, done.stderr
 
 

@@ -15,11 +15,11 @@ from pages import Site
 from proxy import BINARY, SANITIZER
 from schema import fits
 from test_admin import Admin
-from wire import TIMEOUT, message
+from wire import PATIENCE, message
 
 
 def run(*args, body=b"", status=0):
-    done = subprocess.run([BINARY, *args], input=body, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=TIMEOUT * 2, check=False)
+    done = subprocess.run([BINARY, *args], input=body, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=PATIENCE, check=False)
     errors = done.stderr.decode("latin-1")
     assert not SANITIZER.search(errors), errors
     assert done.returncode == status, errors

@@ -11,7 +11,7 @@ from feeds import well_formed
 from pages import FRESH, Site, page, was_hit
 from peers import Background, TlsClient
 from proxy import BINARY, RELOADED
-from wire import TIMEOUT, message
+from wire import PATIENCE, message
 
 ON = ("--rewrite", "enclosures")
 RSS = "application/rss+xml"
@@ -235,7 +235,7 @@ def test_wget_continues_an_enclosure(podcast, tmp_path):
     _, url = podcast
     for had in (0, 100_000):        # what is asked for first comes whole
         (tmp_path / "episode.mp3").write_bytes(EPISODE[:had])
-        done = subprocess.run(["wget", "-S", "-c", "--no-proxy", url], cwd=tmp_path, stderr=subprocess.PIPE, timeout=TIMEOUT * 2, check=True)
+        done = subprocess.run(["wget", "-S", "-c", "--no-proxy", url], cwd=tmp_path, stderr=subprocess.PIPE, timeout=PATIENCE, check=True)
         assert (b"HTTP/1.1 206" in done.stderr) == (had > 0) and (tmp_path / "episode.mp3").read_bytes() == EPISODE
 
 
@@ -244,7 +244,7 @@ def test_commands(tmp_path):
     file.write_bytes(led(""))
 
     def run(*words):
-        return subprocess.run([BINARY, *words, str(file)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=TIMEOUT * 2, check=False)
+        return subprocess.run([BINARY, *words, str(file)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=PATIENCE, check=False)
     assert run("normalise", "--gateway", "http://nas.lan:8080/").stdout == led("http://nas.lan:8080")
     assert run("normalise", "--gateway", "http://nas.lan", "--no-repair").stdout == led("http://nas.lan")
     assert run("normalise").stdout == led("")

@@ -17,7 +17,7 @@ from pages import FRESH, Site, page
 from preload import Preload, build, preloading
 from proxy import BINARY, REFUSED, has_symbol, is_sanitized
 from test_memory import Refusal
-from wire import TIMEOUT, message
+from wire import PATIENCE, TIMEOUT, message
 
 FEED = message("200 OK", "Content-Type: application/xml", FRESH, body=SMALL)
 WORKER, MAIN, LATER = 1, 2, 3
@@ -184,7 +184,7 @@ def test_a_kernel_that_lacks_one(start, origin, library, lacks, words):
     for mode in (lacks, "strict"):
         for more in ([], ["--check-config"]):
             done = subprocess.run([BINARY, "serve", "--listen", "127.0.0.1:0", "--sandbox", mode, *more], env={**os.environ, **env},
-                                  capture_output=True, text=True, timeout=TIMEOUT, check=False)
+                                  capture_output=True, text=True, timeout=PATIENCE, check=False)
             assert done.returncode in (1, 2) and f"error: --sandbox: the kernel or the container has {words}" in done.stderr
 
 
@@ -242,7 +242,7 @@ def test_a_path_for_later_must_be_there(start, origin, tmp_path):
     words = f"warning: --sandbox-read: {tmp_path}/absent: No such file or directory; utfeed will not be able to read it later either"
     assert words in start(origin, "--sandbox-read", f"{tmp_path}/absent", "--sandbox-read", str(tmp_path)).err.text()
     done = subprocess.run([BINARY, "serve", "--sandbox-read", f"{tmp_path}/absent", "--check-config"], capture_output=True, text=True,
-                          timeout=TIMEOUT, check=False)
+                          timeout=PATIENCE, check=False)
     assert done.returncode == 0 and words in done.stderr
 
 

@@ -7,7 +7,7 @@ import pytest
 from feeds import SMALL
 from proxy import BINARY
 from test_admin import Admin
-from wire import TIMEOUT, message
+from wire import PATIENCE, message
 
 FEED = message("200 OK", "Content-Type: application/xml", body=SMALL)
 NAME = "feeds.invalid"
@@ -23,7 +23,7 @@ def secret(folder, text, mode=0o600):
 
 def run(*args, env=None):
     return subprocess.run([BINARY, "serve", *args], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                          env=env or {}, timeout=TIMEOUT, check=False)
+                          env=env or {}, timeout=PATIENCE, check=False)
 
 
 def asked_with(proxy, parent, target=f"/http://{NAME}/f"):

@@ -5,7 +5,7 @@ import pytest
 
 from feeds import SMALL, SMALL_OUT
 from proxy import BINARY
-from wire import TIMEOUT, message
+from wire import PATIENCE, message
 
 ON = ("--cache", "on")
 READER, OTHER = "https://reader.example", "https://other.example"
@@ -136,7 +136,7 @@ def test_other_options_go_on(start, origin):
 def test_any_beside_private_addresses(tmp_path):
     conf = tmp_path / "conf"
     conf.write_text("allow = 192.168.0.0/16\ncors-allow = *\n")
-    done = subprocess.run([BINARY, "serve", "-c", str(conf), "--check-config"], capture_output=True, timeout=TIMEOUT, check=False)
+    done = subprocess.run([BINARY, "serve", "-c", str(conf), "--check-config"], capture_output=True, timeout=PATIENCE, check=False)
     assert done.returncode == 2 and f"{conf}:2: cors-allow: with * every web page".encode() in done.stderr
 
 

@@ -184,7 +184,7 @@ def redis(request, redis_server):
 @pytest.fixture(scope="session")
 def redis_tls():
     done = subprocess.run([BINARY, "serve", "--listen", "127.0.0.1:0", "--cache-redis", "127.0.0.1:1", "--cache-redis-tls", "on",
-                           "--cache-redis-ca-file", "/nowhere"], stderr=subprocess.PIPE, timeout=TIMEOUT, check=False)
+                           "--cache-redis-ca-file", "/nowhere"], stderr=subprocess.PIPE, timeout=PATIENCE, check=False)
     assert done.returncode != 0
     if b"this build has no TLS for Redis" in done.stderr:
         pytest.skip("hiredis has no TLS here")
@@ -353,5 +353,5 @@ def test_redis_stopped_and_started_under_load(start, origin, numbers, redis):
 @pytest.mark.parametrize("how", ["--listen=127.0.0.1:0", "--check-config"])
 def test_the_second_stores_exclude_each_other(tmp_path, how):
     done = subprocess.run([BINARY, "serve", how, "--cache-lmdb", str(tmp_path), "--cache-redis", "127.0.0.1:1"],
-                          stderr=subprocess.PIPE, timeout=TIMEOUT, check=False)
+                          stderr=subprocess.PIPE, timeout=PATIENCE, check=False)
     assert done.returncode == 2 and b"--cache-redis: cache-lmdb is set too, at --cache-lmdb" in done.stderr

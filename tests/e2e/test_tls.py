@@ -16,7 +16,7 @@ from peers import Background, Client, TlsClient
 from ports import server_port
 from proxy import BINARY
 from test_faults import error_of
-from wire import TIMEOUT, Cut, chunked, message
+from wire import PATIENCE, TIMEOUT, Cut, chunked, message
 
 XML = "Content-Type: application/xml"
 VERSIONS = {"1.2": ssl.TLSVersion.TLSv1_2, "1.3": ssl.TLSVersion.TLSv1_3}
@@ -557,7 +557,7 @@ def test_says_where_a_file_is_named_it_cannot_use(tmp_path, good, lines, message
     names = {"f": tmp_path / "utfeed.conf", "cert": good.cert}
     names["f"].write_text(lines.format(**names) + "\n")
     for more in ((), ("--check-config",)):
-        done = subprocess.run([BINARY, "serve", "-c", names["f"], *more], capture_output=True, text=True, timeout=TIMEOUT, check=False)
+        done = subprocess.run([BINARY, "serve", "-c", names["f"], *more], capture_output=True, text=True, timeout=PATIENCE, check=False)
         assert done.returncode in (1, 2) and message.format(**names) in done.stderr and not done.stdout, done
 
 

@@ -9,7 +9,7 @@ from pages import FRESH, Site, page
 from proxy import BINARY
 from schema import faults, load
 from test_admin import KOI8, Admin, listed
-from wire import TIMEOUT, Cut, message
+from wire import PATIENCE, TIMEOUT, Cut, message
 
 OLD = "Cache-Control: max-age=0"
 ENTRY = load("access-log.schema.json")
@@ -135,7 +135,7 @@ def test_a_cut_body_is_told_by_its_failure(told, case, kind):
     html = t.admin.ask(f"/feed?id={one['id']}").body.decode()
     assert f"<bdi>{word}</bdi>" in html
     log = b"".join(line + b"\n" for line in t.proxy.access_lines(2))
-    done = subprocess.run([BINARY, "report", "--json", "--origins"], input=log, stdout=subprocess.PIPE, timeout=TIMEOUT, check=True)
+    done = subprocess.run([BINARY, "report", "--json", "--origins"], input=log, stdout=subprocess.PIPE, timeout=PATIENCE, check=True)
     [told] = json.loads(done.stdout)["feeds"]
     assert told["last_error"] == (word if kind == "json" else "cut")
 

@@ -16,7 +16,7 @@ from pages import FRESH, Site, page, was_hit
 from preload import Preload, build
 from proxy import is_sanitized
 from test_stores import killed
-from wire import TIMEOUT, Cut
+from wire import PATIENCE, Cut
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 EMPTY, BOOT = "it starts empty", "/proc/sys/kernel/random/boot_id"
@@ -292,13 +292,13 @@ def disk(tmp_path):
     """A file system of 4 MiB; fill() takes what is left of it, room() gives it back."""
     folder = tmp_path / "disk"
     folder.mkdir()
-    done = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", str(folder)], stderr=subprocess.PIPE, timeout=TIMEOUT, check=False)
+    done = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", str(folder)], stderr=subprocess.PIPE, timeout=PATIENCE, check=False)
     if done.returncode:
         pytest.skip(f"no file system of our own: {done.stderr.decode()}")
     try:
         yield folder
     finally:
-        subprocess.run(["umount", "-l", str(folder)], timeout=TIMEOUT, check=True)
+        subprocess.run(["umount", "-l", str(folder)], timeout=PATIENCE, check=True)
 
 
 def fill(folder):

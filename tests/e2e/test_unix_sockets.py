@@ -11,7 +11,7 @@ from feeds import SMALL, SMALL_OUT
 from peers import Peer
 from peers import Client as TcpClient
 from proxy import BINARY
-from wire import TIMEOUT, message
+from wire import PATIENCE, TIMEOUT, message
 
 BIG = bytes(range(256)) * 8192
 FEED = message("200 OK", "Content-Type: application/xml", "Cache-Control: max-age=600", body=SMALL)
@@ -117,7 +117,7 @@ def test_tls(start, origin, path, good, authority):
 
 def healthcheck(path):
     done = subprocess.run([BINARY, "healthcheck"], env={**os.environ, "UTFEED_ADMIN_LISTEN": f"unix:{path}"}, stdout=subprocess.PIPE,
-                          stderr=subprocess.PIPE, timeout=TIMEOUT, check=False)
+                          stderr=subprocess.PIPE, timeout=PATIENCE, check=False)
     return done.returncode, done.stdout
 
 
@@ -150,7 +150,7 @@ def test_workers_share_one_socket(start, origin, path):
 def refused(path, status):
     """What a utfeed says that does not start on the path."""
     done = subprocess.run([BINARY, "serve", "--listen", f"unix:{path}"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                          stderr=subprocess.STDOUT, timeout=TIMEOUT, check=False)
+                          stderr=subprocess.STDOUT, timeout=PATIENCE, check=False)
     assert done.returncode == status, done.stdout
     return done.stdout.decode()
 
@@ -179,14 +179,14 @@ def test_check_config_looks_at_the_path(tmp_path, name, words):
     conf = tmp_path / "utfeed.conf"
     (tmp_path / "file").write_text("precious")
     conf.write_text(f"\nlisten = unix:{tmp_path}/{name}\n")
-    done = subprocess.run([BINARY, "serve", "-c", conf, "--check-config"], capture_output=True, text=True, timeout=TIMEOUT, check=False)
+    done = subprocess.run([BINARY, "serve", "-c", conf, "--check-config"], capture_output=True, text=True, timeout=PATIENCE, check=False)
     assert done.returncode == (2 if words else 0), done
     assert not words or f"utfeed.conf:2: listen: unix:{tmp_path}/{name}: {words}" in done.stderr
 
 
 def test_the_same_path_twice_leaves_no_file(path, good):
     done = subprocess.run([BINARY, "serve", "--listen", f"unix:{path}", "--tls-listen", f"unix:{path}", "--tls-listen-cert", good.chain,
-                           "--tls-listen-key", good.key], stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=TIMEOUT, check=False)
+                           "--tls-listen-key", good.key], stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=PATIENCE, check=False)
     assert done.returncode == 2 and b"is taken already, at --listen" in done.stderr and not path.exists()
 
 
