@@ -57,7 +57,7 @@ def paused(proxy, status, path="/f"):
     return is_paused(proxy.get(path), status)
 
 
-# ---- pauses ----
+# ---- pauses: half of one may be over on a busy machine when it is looked at; none but the doubled one is longer ----
 
 def test_what_one_is_asked_for_all_keep(fleet, site):
     four = fleet(4)
@@ -66,7 +66,7 @@ def test_what_one_is_asked_for_all_keep(fleet, site):
     for proxy in four:
         assert proxy.counted("paused_hosts", 1) == 1
     for proxy in four:
-        assert 50 <= paused(proxy, 429) <= 61 and 50 <= paused(proxy, 429, "/another") <= 61
+        assert 31 < paused(proxy, 429) <= 61 and 31 < paused(proxy, 429, "/another") <= 61
     assert site.count() == 1
 
 
@@ -76,7 +76,7 @@ def test_of_a_url(fleet, site):
     site["*"] = says("500 X")
     assert four[2].get("/f").status == 500
     heard(four, "pause")
-    assert all(22 <= paused(proxy, 500) <= 31 for proxy in four) and site.count() == 1
+    assert all(11 < paused(proxy, 500) <= 31 for proxy in four) and site.count() == 1
     assert four[0].get("/g").status == 500 and site.count("/g") == 1
 
 
@@ -86,7 +86,7 @@ def test_one_who_comes_later_knows(fleet, ticking, origin, site):
     two[0].get("/f")
     heard(two, "pause")
     late = ticking(origin, "--workers", "2", "--cache-redis", f"127.0.0.1:{two.server.port}")
-    assert late.counted("paused_hosts", 1) == 1 and 50 <= paused(late, 429) <= 61 and site.count() == 1
+    assert late.counted("paused_hosts", 1) == 1 and 31 < paused(late, 429) <= 61 and site.count() == 1
 
 
 def test_two_busy_urls_at_two(fleet, site):
@@ -98,13 +98,13 @@ def test_two_busy_urls_at_two(fleet, site):
     assert three[2].get("/c").status == 200 and three[1].get("/b").status == 503
     heard(three, "pause", 2)
     before = site.count()
-    assert all(50 <= paused(proxy, 503, "/d") <= 61 for proxy in three) and site.count() == before
+    assert all(31 < paused(proxy, 503, "/d") <= 61 for proxy in three) and site.count() == before
 
 
 def test_the_doubling_is_once(fleet, clock, site):
     """All fail at once, which is one failure: who has heard of the pause by then tells of no other. Then one fails for all."""
     four = fleet(4)
-    for turn, (who, least, most) in enumerate(((four, 22, 31), ([four[1]], 45, 61))):
+    for turn, (who, least, most) in enumerate(((four, 11, 31), ([four[1]], 31, 61))):
         pauses = count(four, "pause")
         site["*"] = held = Held(says(BUSY))
         clients = [proxy.client().ask(f"/{turn}/{n}") for n, proxy in enumerate(who)]
@@ -113,7 +113,7 @@ def test_the_doubling_is_once(fleet, clock, site):
         held.goes.set()
         assert {client.response().status for client in clients} == {429}
         heard(four, "pause", pauses + 1)
-        assert all(least <= paused(proxy, 429) <= most for proxy in four)
+        assert all(least < paused(proxy, 429) <= most for proxy in four)
         four.jump(clock, most + 1)
 
 
@@ -233,7 +233,7 @@ def test_a_long_interval_of_a_host(fleet, site):
     assert two[0].get("/a").status == 200
     for why in ("another process has just asked", "asked too soon again"):
         got = two[1].get("/b")
-        assert got.status == 503 and 58 <= int(got["Retry-After"]) <= 60 and why in got["Proxy-Status"]
+        assert got.status == 503 and 31 < int(got["Retry-After"]) <= 60 and why in got["Proxy-Status"]
     got = two[1].get("/a")
     assert got.body == SMALL_OUT and got["Cache-Status"].endswith("hit; fwd=stale; detail=kept") and site.count() == 1
 
@@ -261,7 +261,7 @@ def test_an_interval_of_a_url(fleet, site):
     path = f"/{site.origin.url}/a"
     assert two[0].get(path).status == 200
     got = two[1].get(path)
-    assert got.status == 429 and 58 <= int(got["Retry-After"]) <= 60 and site.count() == 1
+    assert got.status == 429 and 31 < int(got["Retry-After"]) <= 60 and site.count() == 1
     assert two[1].get(f"/{site.origin.url}/b").status == 200
 
 
@@ -274,7 +274,7 @@ def test_an_interval_that_one_learned(fleet, clock, site):
     site["*"] = GOOD
     assert two[1].get("/y").status == 200
     got = two[1].get("/z")
-    assert got.status == 503 and 28 <= int(got["Retry-After"]) <= 30
+    assert got.status == 503 and 15 < int(got["Retry-After"]) <= 30
 
 
 # ---- connections ----
@@ -334,4 +334,4 @@ def test_a_storm(fleet, site):
     counted = two[0].counters()
     assert counted["pauses_told"] < 290 and counted["pauses_untold"] > 10
     site["*"] = BUSY_60
-    assert two[0].get("/f").status == 429 and two[1].counted("paused_hosts", 1) == 1 and 50 <= paused(two[1], 429) <= 61
+    assert two[0].get("/f").status == 429 and two[1].counted("paused_hosts", 1) == 1 and 31 < paused(two[1], 429) <= 61
