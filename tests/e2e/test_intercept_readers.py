@@ -139,7 +139,9 @@ def test_newsboat(served, ca, tmp_path):
     subprocess.run(["newsboat", "-q", *where, "-x", "reload"], env=env, check=True, timeout=PATIENCE)
     with sqlite3.connect(tmp_path / "cache.db") as cache:
         assert cache.execute("select title from rss_item").fetchall() == [("Первая",)]
-    assert f"GET https://localhost:{origin.port}/feed 200" in proxy.out.text()
+    asked = f"GET https://localhost:{origin.port}/feed 200"
+    with proxy.out.news:
+        assert proxy.out.news.wait_for(lambda: asked in proxy.out.text(), TIMEOUT), proxy.out.text()
 
 
 # Hostile clients
