@@ -4,12 +4,12 @@ import time
 
 from ports import server_port
 from stores import Redis
-from wire import TIMEOUT
+from wire import PATIENCE
 
 
 def until(look, what):
     """Waits for what servers tell only when asked."""
-    end = time.monotonic() + TIMEOUT
+    end = time.monotonic() + PATIENCE
     while not (found := look()):
         assert time.monotonic() < end, what
         time.sleep(0.02)
