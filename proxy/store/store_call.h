@@ -1,8 +1,8 @@
 /* Owns what a worker may ask, beside entries, of a store that processes share. The worker names a script, and the
  * store's server runs it at once and alone. The store also hears the other processes. Must not know: what scripts are
  * for.
- * Invariant: a call never waits for a store that is away. It is refused at once, or answered within the store's
- * timeout, perhaps with nothing; a script that was not answered may have run. */
+ * Invariant: a call never waits for a store that is known to be away. It is refused at once, or answered within the
+ * store's timeout, perhaps with nothing; a script that was not answered may have run. */
 #ifndef UTFEED_PROXY_STORE_STORE_CALL_H
 #define UTFEED_PROXY_STORE_STORE_CALL_H
 

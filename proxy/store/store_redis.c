@@ -1,9 +1,10 @@
 /* Owns the Redis or Valkey store that many instances share, from its making to its end: its settings, its thread and
  * the login. Must not know: commands, replies, how the connection is made.
  *
- * While the server is away, lookups miss at once and entries are dropped, and both are counted; removals wait for the
- * server, including those of entries that the dropped ones would have replaced. A server that refuses a removal counts
- * as away until it has made that removal: until then every lookup misses. */
+ * At the start operations wait until it is known whether a server is there. While it is away, lookups miss at once and
+ * entries are dropped, and both are counted; removals wait for the server, including those of entries that the dropped
+ * ones would have replaced. A server that refuses a removal counts as away until it has made that removal: until then
+ * every lookup misses. */
 #include "proxy/store/store_redis_internal.h"
 
 #include <errno.h>
@@ -88,7 +89,7 @@ static struct store *redis_new(struct redis_access *access, const char *prefix, 
 	if (!redis)
 		return NULL;
 	redis->thread.store.ops = &redis_ops;
-	redis->thread.away = true;
+	redis->thread.unknown = true;
 	redis->thread.patience_ms = access->settings.timeout_ms;
 	redis->access = redis_access_ref(access);
 	TAILQ_INIT(&redis->held);

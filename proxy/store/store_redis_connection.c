@@ -1,6 +1,7 @@
 /* Owns how the Redis store begins and ends its connection, and what a loss of it means to the store. Must not know:
- * operations, how the connection is made (store_redis_link.c). Invariant: up is set only between the server's answer
- * to the greeting and the loss of the connection. */
+ * operations, how the connection is made (store_redis_link.c). Invariants: up is set only between the server's answer
+ * to the greeting and the loss of the connection. Operations wait from the start until it is known whether a server is
+ * there, which takes cache-redis-timeout at most. */
 #include "proxy/store/store_redis_internal.h"
 
 #include "proxy/base/container_of.h"
@@ -20,7 +21,8 @@ static void redis_lost(struct redis_link *link)
 	struct store_redis *redis = redis_of_link(link);
 
 	redis->up = false;
-	store_thread_set_away(&redis->thread, true);
+	if (link->known)
+		store_thread_set_away(&redis->thread, true);
 	redis_marks_lost(redis);
 	redis_hear_lost(redis);
 	if (!link->closed)
@@ -29,7 +31,8 @@ static void redis_lost(struct redis_link *link)
 
 void redis_joined(struct store_redis *redis)
 {
-	redis->up = true;
+	redis->up = redis->link.known = true;
+	loop_disarm(redis->thread.loop, &redis->doubt);
 	redis_link_watch(&redis->link, false);
 	redis_hear_begin(redis);
 	if (!(redis->debt = store_thread_owed(&redis->thread)))
@@ -49,6 +52,7 @@ static void redis_leave(struct store_redis *redis)
 	redis->over = true;
 	loop_disarm(redis->thread.loop, &redis->last);
 	loop_disarm(redis->thread.loop, &redis->patience);
+	loop_disarm(redis->thread.loop, &redis->doubt);
 	redis_link_close(&redis->link);
 	redis_hear_lost(redis);
 	loop_disarm(redis->thread.loop, &redis->marks.timer);
@@ -58,6 +62,15 @@ static void redis_leave(struct store_redis *redis)
 static void on_last(struct timer *timer)
 {
 	redis_leave(container_of(timer, struct store_redis, last));
+}
+
+/* A server that is silent at the start counts as away from now on, as it does later. */
+static void on_doubt(struct timer *timer)
+{
+	struct store_redis *redis = container_of(timer, struct store_redis, doubt);
+
+	redis->link.known = true;
+	store_thread_set_away(&redis->thread, true);
 }
 
 static void on_patience(struct timer *timer)
@@ -99,6 +112,8 @@ void redis_connect(struct store_redis *redis)
 
 	redis->last.fire = on_last;
 	redis->patience.fire = on_patience;
+	redis->doubt.fire = on_doubt;
+	loop_arm(redis->thread.loop, &redis->doubt, redis->access->settings.timeout_ms);
 	redis_link_open(&redis->link, redis->access, redis->thread.loop, &work);
 }
 

@@ -154,7 +154,7 @@ void redis_hear_begin(struct store_redis *redis)
 {
 	static const struct redis_link_work work = { .greeted = hear_greeted, .lost = hear_lost };
 
-	redis->hearing.link = (struct redis_link){ .place = redis->link.place, .told = true };
+	redis->hearing.link = (struct redis_link){ .place = redis->link.place, .told = true, .known = true };
 	redis->hearing.ping.fire = on_ping;
 	redis_link_open(&redis->hearing.link, redis->access, redis->thread.loop, &work);
 }

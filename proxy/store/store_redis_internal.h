@@ -64,6 +64,7 @@ struct store_redis {
 	bool parted;                           /* the server was told that this process ends */
 	struct timer last;                     /* limit for ending */
 	struct timer patience;                 /* how long lookups wait for scan */
+	struct timer doubt;                    /* limit for link.known */
 };
 
 static inline struct store_redis *redis_of(struct store_thread *thread)

@@ -132,6 +132,15 @@ static bool link_complains_no_more(struct redis_link *link)
 	return last;
 }
 
+/* Counts a try that failed. In a list one server does not speak for the others, nor does one of a name's addresses. */
+static void link_fails(struct redis_link *link)
+{
+	size_t servers = link_where(link)->n ? link_where(link)->n : 1;
+	size_t addresses = link->addresses ? link->addresses : 1;
+
+	link->known |= ++link->failures >= servers * addresses;
+}
+
 /* The connection is lost. hiredis or the caller of this function frees it. */
 static void link_lost(struct redis_link *link, const char *why)
 {
@@ -142,15 +151,18 @@ static void link_lost(struct redis_link *link, const char *why)
 	link->ssl = NULL;
 	link->subscribed = false;
 	loop_disarm(link->loop, &link->watch);
+	if (!goes_on)
+		link_fails(link);
 	if (!link->asks || !goes_on)
 		link->work->lost(link);
 	if (link->closed)
 		return;
-	if (goes_on) {
+	if (!goes_on)
+		link_complain(link, link->odd ? link->odd : refusal ? refusal : why);
+	if (goes_on || !link->known) {
 		loop_arm(link->loop, &link->retry, 1);
 		return;
 	}
-	link_complain(link, link->odd ? link->odd : refusal ? refusal : why);
 	loop_arm(link->loop, &link->retry, link->hurries ? RETRY_FIRST_MS : link->retry_ms);
 	link->retry_ms = link->retry_ms * 2 < RETRY_MAX_MS ? link->retry_ms * 2 : RETRY_MAX_MS;
 }
@@ -374,6 +386,8 @@ static void on_looked_up(void *arg, const struct resolve_result *result)
 	    getnameinfo((const struct sockaddr *)&at->address, at->len, link->address, sizeof link->address, NULL, 0,
 	        NI_NUMERICHOST))
 		link->address[0] = '\0';
+	if (link->addresses < result->n)
+		link->addresses = (unsigned)result->n;
 	if (result->last)
 		link->lookup = NULL;
 	else if (best)

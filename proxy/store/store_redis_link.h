@@ -3,7 +3,8 @@
  * a struct redis_access.
  * Must not know: what is asked there.
  * Invariants: commands are sent only between connecting and the loss of the connection. Everything but the login
- * belongs to the thread of the loop. Only store_redis*.c include this file. */
+ * belongs to the thread of the loop. A server is known to be away only once each address of each server was tried, or
+ * cache-redis-timeout is over. Only store_redis*.c include this file. */
 #ifndef UTFEED_PROXY_STORE_STORE_REDIS_LINK_H
 #define UTFEED_PROXY_STORE_STORE_REDIS_LINK_H
 
@@ -80,6 +81,9 @@ struct redis_link {
 	bool asks;                             /* the connection is to a Sentinel */
 	unsigned turn, round;                  /* which of the servers comes next; how often all of them came */
 	unsigned hops;                         /* how often it was told since the server last worked */
+
+	bool known;                            /* whether a server is there, since the start; until then none is away */
+	unsigned failures, addresses;          /* tries that failed while it was not known; the most of one name */
 
 	bool complained;                       /* the server's absence was logged */
 	bool closed;                           /* for good */

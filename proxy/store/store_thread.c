@@ -59,6 +59,7 @@ static size_t op_bucket(const struct store_thread *thread, const struct store_op
 
 void store_queue_count_in(struct store_thread *thread, struct store_op *op)
 {
+	op->queued = true;
 	thread->queued++;
 	thread->queued_bytes += op_bytes(op);
 	if (!store_op_removes(op))
@@ -71,6 +72,7 @@ void store_queue_count_in(struct store_thread *thread, struct store_op *op)
 
 void store_queue_count_out(struct store_thread *thread, struct store_op *op)
 {
+	op->queued = false;
 	thread->queued--;
 	thread->queued_bytes -= op_bytes(op);
 	if (!store_op_removes(op))
@@ -129,6 +131,17 @@ void store_queue_answer(struct store_thread *thread, struct store_op *op, struct
 	op->wait->owed = owed;
 	op->wait->pending = thread;
 	loop_wake(op->wait->loop, &op->wait->task);
+}
+
+void store_queue_cancel(struct store_thread *thread, struct store_op *op)
+{
+	op->wait = NULL;
+	if (op->call)
+		op->call->by = NULL;
+	if (!op->queued)
+		return;
+	store_queue_dequeue(thread, op);
+	store_op_free(op);
 }
 
 void store_queue_wipe(struct store_thread *thread)
@@ -266,7 +279,7 @@ void store_thread_cancel(struct store *store, struct store_wait *wait)
 
 	pthread_mutex_lock(&thread->lock);
 	if (wait->pending && wait->pending != thread)
-		((struct store_op *)wait->pending)->wait = NULL;
+		store_queue_cancel(thread, wait->pending);
 	wait->pending = NULL;
 	pthread_mutex_unlock(&thread->lock);
 	loop_forget(wait->loop, &wait->task);
@@ -327,7 +340,7 @@ void store_thread_stats(struct store *store, struct store_stats *stats)
 	pthread_mutex_lock(&thread->lock);
 	*stats = thread->stats;
 	stats->owed = thread->owed + thread->wipe;
-	stats->away = thread->away;
+	stats->away = thread->away || thread->unknown;
 	pthread_mutex_unlock(&thread->lock);
 }
 

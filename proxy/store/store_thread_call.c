@@ -125,7 +125,7 @@ void store_thread_uncall(struct store *store, struct store_call *call)
 	pthread_mutex_lock(&thread->lock);
 	bool waits = call->pending;
 	if (waits && call->pending != thread)
-		((struct store_op *)call->pending)->call->by = NULL;
+		store_queue_cancel(thread, call->pending);
 	call->pending = NULL;
 	pthread_mutex_unlock(&thread->lock);
 	if (!waits)

@@ -27,6 +27,8 @@ bool store_queue_refuses(const struct store_thread *);
 void store_queue_answer_call(struct store_op *);
 /* Takes over the reference in answer. */
 void store_queue_answer(struct store_thread *, struct store_op *, struct entry *answer, bool owed);
+/* Nobody waits for it any more. In the queue it would take another's place, and hold up the end of the store. */
+void store_queue_cancel(struct store_thread *, struct store_op *);
 /* Replaces the queue by one removal of everything, for which there is always room. The lookups in the queue, and those
  * that come before it is done, find nothing; settlements wait for it. */
 void store_queue_wipe(struct store_thread *);

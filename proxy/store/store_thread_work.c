@@ -44,16 +44,12 @@ static struct store_op *thread_take_wipe(struct store_thread *thread)
 
 static struct store_op *thread_take(struct store_thread *thread)
 {
-	struct store_op *op;
+	struct store_op *op = TAILQ_FIRST(&thread->queue);
 
 	if (thread->wipe)
 		return thread_take_wipe(thread);
-	while ((op = TAILQ_FIRST(&thread->queue)) != NULL) {
+	if (op)
 		store_queue_dequeue(thread, op);
-		if ((op->type != OP_GET && op->type != OP_SETTLE) || op->wait)
-			break;
-		store_op_free(op);
-	}
 	return op;
 }
 
@@ -134,6 +130,7 @@ void store_thread_set_away(struct store_thread *thread, bool away)
 
 	pthread_mutex_lock(&thread->lock);
 	thread->away = away;
+	thread->unknown = false;
 	for (op = TAILQ_FIRST(&thread->queue); op && away; op = next) {
 		next = TAILQ_NEXT(op, link);
 		thread->stats.errors += !store_op_removes(op);
