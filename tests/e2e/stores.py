@@ -1,6 +1,8 @@
 """What a utfeed may have behind memory: a Redis or Valkey server of the test's own."""
+import contextlib
 import socket
 import subprocess
+import threading
 import time
 
 from ports import server_port
@@ -50,3 +52,47 @@ class Redis:
     def stop(self):
         self.process.kill()
         self.process.wait()
+
+
+class Gate:
+    """A server's other address. Who connects there is let through once the test says so: opened."""
+
+    def __init__(self, port):
+        self.behind, self.goes, self.ends = port, threading.Event(), []
+        self.listener = socket.create_server(("127.0.0.1", server_port()), backlog=64)
+        self.port = self.listener.getsockname()[1]
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def opened(self):
+        self.goes.set()
+
+    def accept(self):
+        with contextlib.suppress(OSError):
+            while True:
+                client = self.listener.accept()[0]
+                self.ends.append(client)
+                threading.Thread(target=self.join, args=(client,), daemon=True).start()
+
+    def join(self, client):
+        with contextlib.suppress(OSError):
+            self.goes.wait()
+            server = socket.create_connection(("127.0.0.1", self.behind), TIMEOUT)
+            server.settimeout(None)
+            self.ends.append(server)
+            threading.Thread(target=self.pass_on, args=(server, client), daemon=True).start()
+            self.pass_on(client, server)
+
+    @staticmethod
+    def pass_on(source, sink):
+        with contextlib.suppress(OSError):
+            while said := source.recv(65536):
+                sink.sendall(said)
+        with contextlib.suppress(OSError):
+            sink.shutdown(socket.SHUT_RDWR)
+
+    def close(self):
+        self.goes.set()
+        for each in (self.listener, *self.ends):
+            with contextlib.suppress(OSError):
+                each.shutdown(socket.SHUT_RDWR)
+            each.close()

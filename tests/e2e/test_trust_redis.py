@@ -1,11 +1,17 @@
 """Trust, of stores: records that lie, heads that grow, what a store refuses, loses or hears too late."""
+import contextlib
 import itertools
 import time
 
 import pytest
 
 from fake_redis import OOM, SILENCE, FakeRedis, array, bulk, forged, names_record, xx64
+from fleets import connected, everywhere, found, has_read
+from nameserver import Nameserver
 from pages import FRESH, Site, page, was_hit
+from ports import server_port
+from sentinels import Cluster, Sentinel
+from stores import Gate
 from wire import TIMEOUT, message
 
 WORKERS = pytest.mark.parametrize("workers", ["1", "2"])
@@ -510,3 +516,136 @@ def test_trust_17_a_purge_without_end_holds_nobody_up(start, origin, versions, f
     fake.say = lambda args: None
     fake.wait(lambda _: not fake.records("/a/1"))
     assert purge(proxy, "/none").status == 200
+
+
+# ---- the first requests of a start ----
+
+class Lost:
+    """A master's address where nobody is."""
+    def __init__(self):
+        self.port = server_port()
+
+
+# GATE is the address of a server whose answer the test holds up; REFUSES: nobody is there; ELSEWHERE: a Sentinel that names such a master
+SERVERS = {
+    "a server": "127.0.0.1:GATE", "a name whose first address refuses": "redis.test:GATE",
+    "a cluster": "cluster://127.0.0.1:GATE", "a cluster whose first node refuses": "cluster://127.0.0.1:REFUSES,127.0.0.1:GATE",
+    "Sentinel": "sentinel://feeds@127.0.0.1:GATE",
+    "Sentinels of whom the first refuses": "sentinel://feeds@127.0.0.1:REFUSES,127.0.0.1:GATE",
+    "Sentinels of whom the first names another master": "sentinel://feeds@127.0.0.1:ELSEWHERE,127.0.0.1:GATE",
+}
+
+
+@pytest.fixture
+def watching(tmp_path):
+    """watching(master): a Sentinel that names it."""
+    made = []
+
+    def make(master):
+        made.append(Sentinel(tmp_path / f"watching{len(made)}", master))
+        return made[-1]
+    yield make
+    for each in made:
+        each.stop()
+
+
+@pytest.fixture
+def gated(redis_server, watching):
+    """gated(kind): the options of a utfeed and the Gate that it finds, and the options of one that finds the same servers at once."""
+    with contextlib.ExitStack() as ends:
+        def make(kind, *options):
+            where = SERVERS[kind]
+            server = Cluster(redis_server).masters[0] if "cluster" in where else redis_server("redis-server")
+            server = watching(server) if "sentinel" in where else server
+            gate = ends.enter_context(contextlib.closing(Gate(server.port)))
+            names = ends.enter_context(contextlib.closing(Nameserver()))
+            names.zone["redis.test"] = ["127.0.0.2", "127.0.0.1"]
+            where = where.replace("REFUSES", str(server_port()))
+            if "ELSEWHERE" in where:
+                where = where.replace("ELSEWHERE", str(watching(Lost()).port))
+            options = ("--resolver", names.address, "--workers", "1", *options)
+            return (("--cache-redis", where.replace("GATE", str(gate.port)), *options), gate,
+                    ("--cache-redis", where.replace("GATE", str(server.port)), *options))
+        yield make
+
+
+@pytest.mark.parametrize("kind", SERVERS)
+def test_trust_17_the_first_request_of_a_start(start, origin, versions, site, gated, kind):
+    """It comes before the server can answer, waits for it, and finds what a process before has stored. So do those behind it."""
+    behind_gate, gate, at_once = gated(kind, "--cache-redis-timeout", "1m")
+    paths = [f"/{number}" for number in range(8)]
+    before = start(origin, *at_once)
+    assert everywhere(before)
+    stored = {path: before.get(path).body for path in paths}
+    assert everywhere(before)
+    before.stop()
+    asked = site.count()
+    proxy = start(origin, *behind_gate)
+    clients = {path: proxy.client().ask(path) for path in paths}
+    has_read(proxy)
+    gate.opened()
+    for path, client in clients.items():
+        got = client.response()
+        assert (got.status, got.body, was_hit(got)) == (200, stored[path], True)
+    assert site.count() == asked
+
+
+@pytest.mark.parametrize("kind", ["a server", "a cluster"])
+def test_trust_17_what_the_first_request_fetches_is_stored(start, origin, versions, gated, kind):
+    """Nobody has it. So it comes from the origin, and is stored for the others, although there were purges of it before."""
+    behind_gate, gate, at_once = gated(kind, "--cache-redis-timeout", "20s")
+    other = start(origin, *at_once)
+    assert everywhere(other) and purge(other, "/", "prefix").status == 200
+    first = start(origin, *behind_gate)
+    client = first.client().ask("/a")
+    has_read(first)
+    gate.opened()
+    got = client.response()
+    assert not was_hit(got) and everywhere(first) and found(other, "/a") == got.body == b"v1 of /a"
+
+
+@pytest.mark.parametrize("where", ["127.0.0.1:{0}", "redis.test:{0}", "cluster://127.0.0.1:{0},127.0.0.1:{1}", "sentinel://feeds@127.0.0.1:{0},127.0.0.1:{1}",
+                                   "sentinel://feeds@127.0.0.1:{2}", "/nobody/is/there"])
+def test_trust_17_the_first_request_where_nobody_is(start, origin, site, watching, where):
+    """Once everybody has refused, nobody waits. A minute would be longer than this test waits; utfeed would owe what may be stored so long."""
+    site["/a"] = page("Cache-Control: no-store")
+    with contextlib.closing(Nameserver()) as names:
+        names.zone["redis.test"] = ["127.0.0.2", "127.0.0.1"]
+        where = where.format(server_port(), server_port(), watching(Lost()).port if "{2}" in where else "")
+        proxy = start(origin, "--cache-redis", where, "--cache-redis-timeout", "1m", "--resolver", names.address)
+        for _ in range(2):
+            got = proxy.get("/a")
+            assert (got.status, got.body, was_hit(got)) == (200, b"hello", False)
+
+
+@pytest.mark.parametrize("kind", ["a server", "a cluster", "Sentinel"])
+def test_trust_17_the_first_request_where_nothing_is_answered(start, origin, versions, gated, kind):
+    """The origin is asked after cache-redis-timeout. Nobody waits after that, and the server is found once it answers."""
+    seconds = 2
+    behind_gate, gate, _ = gated(kind, "--cache-redis-timeout", f"{seconds}s")
+    began = time.monotonic()
+    proxy = start(origin, *behind_gate)
+    got = proxy.get("/a")
+    assert (got.status, got.body, was_hit(got)) == (200, b"v1 of /a", False) and time.monotonic() - began >= seconds
+    began = time.monotonic()
+    for number in range(30):
+        assert proxy.get(f"/{number}").status == 200
+    assert time.monotonic() - began < 30 * seconds / 2
+    gate.opened()
+    assert connected(proxy) and everywhere(proxy)
+
+
+@pytest.mark.parametrize("client", ["waits", "leaves"])
+def test_trust_17_a_start_ends_at_once(start, origin, gated, client):
+    """SIGTERM while a request waits for a server that says nothing: with its client or at the second one utfeed ends. It owes nobody anything."""
+    behind_gate, _, _ = gated("a server", "--cache-redis-timeout", "1m")
+    proxy = start(origin, *behind_gate)
+    waiting = proxy.client().ask("/a")
+    has_read(proxy)
+    if client == "leaves":
+        waiting.close()
+    proxy.sigterm()
+    if client == "waits":
+        proxy.says("ending: nobody new is accepted")
+        proxy.sigterm()
+    proxy.stop()
