@@ -38,7 +38,7 @@ struct store_stats {
 	uint64_t owed;                 /* removals that are not done yet */
 	uint64_t learned_ms;           /* when all purges of others were known last, of the monotonic clock; 0: never */
 
-	bool away;                     /* the store is not reached: lookups miss, entries are dropped; or not known yet */
+	bool away;                     /* it cannot be reached: lookups miss, entries are dropped; or that is not known */
 	bool shared;                   /* other processes fill it too: entries, bytes and evictions are unknown */
 };
 

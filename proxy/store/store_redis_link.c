@@ -135,10 +135,9 @@ static bool link_complains_no_more(struct redis_link *link)
 /* Counts a try that failed. In a list one server does not speak for the others, nor does one of a name's addresses. */
 static void link_fails(struct redis_link *link)
 {
-	size_t servers = link_where(link)->n ? link_where(link)->n : 1;
-	size_t addresses = link->addresses ? link->addresses : 1;
+	size_t all = link_where(link)->n * (link->addresses ? link->addresses : 1);    /* 0: it is a socket */
 
-	link->known |= ++link->failures >= servers * addresses;
+	link->known |= ++link->failures >= all;
 }
 
 /* The connection is lost. hiredis or the caller of this function frees it. */

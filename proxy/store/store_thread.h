@@ -19,7 +19,7 @@ struct store_op {
 	LIST_ENTRY(store_op) by_key;   /* REMOVE: in owed_by_key while it is in the queue */
 	struct store_thread *thread;
 	enum store_op_type type;
-	bool queued;                   /* guarded by the lock: it is in the queue, and is freed if nobody waits any more */
+	bool queued;                   /* guarded by the lock: in the queue, which it leaves if nobody waits for it */
 	struct store_wait *wait;       /* GET, SETTLE; guarded by the lock; NULL: cancelled */
 	char *key;                     /* PURGE: the URL; CALL: the name, and behind it the arguments' bytes */
 	size_t len;
@@ -73,7 +73,7 @@ struct store_thread {
 	bool running, stopping, left;
 	bool wipe;                     /* everything is to be removed before any operation is taken */
 	bool away;                     /* the place of the entries cannot be reached: lookups and entries are refused */
-	bool unknown;                  /* whether it is away: operations wait in the queue, and people are told "away" */
+	bool unknown;                  /* whether it is away: operations wait in the queue, and stats say "away" */
 	struct store_stats stats;
 	pthread_mutex_t listening;     /* guards the next two, and is held during the call */
 	void (*purged)(void *arg, const struct store_mark *);          /* NULL: nobody listens */
@@ -102,7 +102,7 @@ void store_op_make_removal(struct store_op *);
 void store_thread_owe(struct store_thread *, struct store_op *);
 size_t store_thread_owed(struct store_thread *);                               /* removals in the queue */
 bool store_thread_is_idle(struct store_thread *);                              /* the queue is empty */
-/* True: lookups and settlements in the queue fail at once, too, and entries in it become removals. In both cases that is
+/* True: lookups and settlements in the queue fail at once, too, and entries in it become removals. Either way it is
  * known from now on. */
 void store_thread_set_away(struct store_thread *, bool away);
 /* Tells who listens of a purge by another process. */

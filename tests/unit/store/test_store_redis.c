@@ -256,6 +256,131 @@ static void variants_are_bounded(void)
 	redis_server_stop();
 }
 
+/* ---- the start ---- */
+
+struct waiting { struct store_wait wait; struct entry *got; };
+
+static void on_got(struct store_wait *wait, struct entry *e)
+{
+	((struct waiting *)(void *)wait)->got = e;
+	loop_stop(wait->loop);
+}
+
+/* Whether the lookup waits. */
+static bool looks(struct store *s, struct waiting *w, const char *key)
+{
+	*w = (struct waiting){ .wait = { .loop = stores_loop(), .got = on_got } };
+	return s->ops->get(s, key, strlen(key), &w->got, &w->wait) == STORE_WAIT;
+}
+
+static bool finds(struct waiting *w, unsigned seed)
+{
+	bool right = !loop_run(stores_loop()) && w->got && entries_body_is(w->got, seed, 1000);
+
+	entry_unref(&w->got);
+	return right;
+}
+
+/* Another process's store, which begins while the server says nothing. */
+static struct store *begins_in_silence(int timeout_ms)
+{
+	struct store *other;
+
+	kill(redis_server.pid, SIGSTOP);
+	redis_server.timeout_ms = timeout_ms;
+	other = redis_server_open("se cret", "u*t:");
+	redis_server.timeout_ms = 60000;
+	return other;
+}
+
+static void first_operations_wait(void)
+{
+	struct store_stats stats;
+	struct store *s, *other;
+	struct waiting w;
+
+	if (redis_server_missing("redis-server", false))
+		UNIT_SKIP("no redis-server");
+	s = redis_server_store();
+	stores_put(s, "http://a/\nk", 1, 1000);
+	stores_put(s, "http://b/\nk", 1, 1000);
+	CU_ASSERT(stores_settle(s));
+	other = begins_in_silence(60000);
+	UNIT_ROW(looks(other, &w, "http://a/\nk"), "the first lookup waits");
+	stores_put(other, "http://c/\nk", 3, 1000);
+	other->ops->remove(other, "http://b/\nk", 11);
+	other->ops->stats(other, &stats);
+	UNIT_ROW(stats.away && stats.owed == 1, "people are told that the store is away");
+	kill(redis_server.pid, SIGCONT);
+	UNIT_ROW(finds(&w, 1), "it finds what is stored");
+	UNIT_ROW(stores_misses(other, "http://b/\nk"), "the first removal is made");
+	UNIT_ROW(stores_holds(s, "http://c/\nk", 3, 1000), "the first entry is stored");
+	other->ops->stats(other, &stats);
+	CU_ASSERT(!stats.away && !stats.owed);
+	other->ops->free(other);
+	s->ops->free(s);
+	redis_server_stop();
+}
+
+/* They are as many as others that wait, and leave no trace once nobody waits. */
+static void first_operations_are_bounded(void)
+{
+	enum { MANY = 20000 };
+	static struct waiting w[MANY];
+	struct store *s, *other;
+	int waiting = 0;
+
+	if (redis_server_missing("redis-server", false))
+		UNIT_SKIP("no redis-server");
+	s = redis_server_store();
+	other = begins_in_silence(60000);
+	while (waiting < MANY && looks(other, &w[waiting], "http://a/\nk"))
+		waiting++;
+	UNIT_ROW(waiting > 1000 && waiting < MANY, "%d wait", waiting);
+	while (waiting)
+		other->ops->cancel(other, &w[--waiting].wait);
+	UNIT_ROW(looks(other, &w[0], "http://a/\nk"), "those that left make room");
+	other->ops->cancel(other, &w[0].wait);
+	other->ops->free(other);       /* at once: a minute would be longer than a test may take */
+	kill(redis_server.pid, SIGCONT);
+	s->ops->free(s);
+	redis_server_stop();
+}
+
+/* The wait and the store have the same limit, and either may be first. */
+static bool refuses_in_time(struct store *s)
+{
+	struct waiting w;
+
+	for (int i = 0; i < 1000; i++, stores_nap()) {
+		if (!looks(s, &w, "http://a/\nk"))
+			return true;
+		s->ops->cancel(s, &w.wait);
+	}
+	return false;
+}
+
+static void first_operations_wait_for_so_long(void)
+{
+	struct store *s, *other;
+	struct waiting w;
+
+	if (redis_server_missing("redis-server", false))
+		UNIT_SKIP("no redis-server");
+	s = redis_server_store();
+	other = begins_in_silence(1000);
+	CU_ASSERT(looks(other, &w, "http://a/\nk"));
+	CU_ASSERT(!finds(&w, 1) && !w.got);
+	UNIT_ROW(refuses_in_time(other), "after cache-redis-timeout lookups do not wait");
+	kill(redis_server.pid, SIGCONT);
+	CU_ASSERT(redis_server_wakes(other));
+	other->ops->free(other);
+	s->ops->free(s);
+	redis_server_stop();
+}
+
 UNIT_SUITE(store_redis, { "goes-and-comes", goes_and_comes }, { "removals-wait", removals_wait },
 	{ "lost-entries-are-removals", lost_entries_are_removals }, { "owed-is-bounded", owed_is_bounded }, { "settings-matter", settings_matter },
-	{ "variants-end", variants_end }, { "variants-are-bounded", variants_are_bounded })
+	{ "variants-end", variants_end }, { "variants-are-bounded", variants_are_bounded }, { "first-operations-wait", first_operations_wait },
+	{ "first-operations-are-bounded", first_operations_are_bounded },
+	{ "first-operations-wait-for-so-long", first_operations_wait_for_so_long })
