@@ -25,7 +25,7 @@ static const struct {
 } lookup_steps[LOOKUP_STEPS] = {
 	[LOOKUP_KEY] = { lookup_step_key, TO(FIND) | TO(DONE) },
 	[LOOKUP_FIND] = { lookup_step_find, TO(WAIT) | TO(PARTS) | TO(DECIDE) },
-	[LOOKUP_WAIT] = { NULL, TO(PARTS) | TO(DECIDE) },
+	[LOOKUP_WAIT] = { NULL, TO(FIND) | TO(PARTS) | TO(DECIDE) },
 	[LOOKUP_PARTS] = { lookup_step_parts, TO(COLLAPSE) | TO(DONE) },
 	[LOOKUP_DECIDE] = { lookup_step_decide, TO(FIND) | TO(COLLAPSE) | TO(DONE) },
 	[LOOKUP_COLLAPSE] = { lookup_step_collapse, TO(DECIDE) | TO(FILL) | TO(DONE) },
@@ -148,7 +148,8 @@ static void lookup_on_got(struct store_wait *wait, struct entry *e)
 	if (e)
 		cache_warm(a->ctx->cache, e, &a->lookup.ticket);
 	a->lookup.found = e;
-	lookup_enter(a, lookup_found_step(&a->lookup));
+	a->lookup.until_ms = wait->again ? wait->until_ms : 0;
+	lookup_enter(a, wait->again ? LOOKUP_FIND : lookup_found_step(&a->lookup));
 	lookup_run(a);
 	if (!lookup_waits(a))
 		answer_came(a);
@@ -160,7 +161,9 @@ static enum lookup_step lookup_step_find(struct answer *a)
 	bool parts = lookup->sought == SOUGHT_PARTS;
 
 	lookup->ends = cache_in_flight_ends(a->ctx->cache);
-	lookup->wait = (struct store_wait){ .loop = a->ctx->loop, .got = lookup_on_got };
+	lookup->wait = (struct store_wait){ .loop = a->ctx->loop, .got = lookup_on_got,
+		.until_ms = lookup->until_ms };
+	lookup->until_ms = 0;
 	lookup->waited = false;
 	switch (cache_get(a->ctx->cache, parts ? lookup->parts : lookup->key,
 	    parts ? lookup->parts_len : lookup->key_len, &lookup->found, &lookup->wait, &lookup->ticket)) {

@@ -62,6 +62,7 @@ struct lookup {
 	size_t parts_len;
 	struct slice sent;             /* of the answer's memory, once written for this request; at NULL: not yet */
 	size_t sent_open;              /* of these, the bytes that any origin may see */
+	uint64_t until_ms;             /* limit of a lookup in the store that is to be made again; 0: of a new one */
 
 	/* lookup_start() leaves the members from here on as they are: each is written before it is read. */
 	const struct cache_control *cc;        /* what the request says to caches, as far as the route lets it count */

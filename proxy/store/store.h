@@ -29,7 +29,11 @@ struct store_wait {
 	void *pending;                 /* for the store alone, as the next two; NULL: not waiting */
 	struct store *store;           /* which of several was asked */
 	struct timer late;             /* limit for a lookup */
+	uint64_t until_ms;             /* when that is, by the loop's clock; 0 before the first get() */
 	bool timed_out;                /* the lookup was given up at that limit */
+	/* The lookup waited for a store that was reached only now, and was not made. get() may be called once more with
+	 * the same until_ms. Then its caller knows of the purges that came before. */
+	bool again;
 };
 
 /* entries, bytes, owed and away tell the present state; the others count since the start. */
@@ -38,7 +42,7 @@ struct store_stats {
 	uint64_t owed;                 /* removals that are not done yet */
 	uint64_t learned_ms;           /* when all purges of others were known last, of the monotonic clock; 0: never */
 
-	bool away;                     /* it cannot be reached: lookups miss, entries are dropped; or that is not known */
+	bool away;                     /* not reached, or not known to be: lookups miss, entries are dropped */
 	bool shared;                   /* other processes fill it too: entries, bytes and evictions are unknown */
 };
 

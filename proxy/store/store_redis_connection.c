@@ -34,6 +34,7 @@ void redis_joined(struct store_redis *redis)
 	redis->up = redis->link.known = true;
 	loop_disarm(redis->thread.loop, &redis->doubt);
 	redis_link_watch(&redis->link, false);
+	store_thread_ask_again(&redis->thread);
 	redis_hear_begin(redis);
 	if (!(redis->debt = store_thread_owed(&redis->thread)))
 		redis_settled(redis);

@@ -129,8 +129,13 @@ void store_queue_answer(struct store_thread *thread, struct store_op *op, struct
 	}
 	op->wait->entry = answer;
 	op->wait->owed = owed;
-	op->wait->pending = thread;
-	loop_wake(op->wait->loop, &op->wait->task);
+	store_queue_wake(thread, op->wait);
+}
+
+void store_queue_wake(struct store_thread *thread, struct store_wait *wait)
+{
+	wait->pending = thread;
+	loop_wake(wait->loop, &wait->task);
 }
 
 void store_queue_cancel(struct store_thread *thread, struct store_op *op)
@@ -218,6 +223,15 @@ static void wait_begin(struct store_wait *wait, struct store *store)
 	wait->late = (struct timer){ .fire = store_thread_on_late };
 }
 
+static void wait_limit(struct store_wait *wait, uint64_t patience_ms)
+{
+	uint64_t now_ms = loop_now_ms(wait->loop);
+
+	if (!wait->until_ms)
+		wait->until_ms = now_ms + patience_ms;
+	loop_arm(wait->loop, &wait->late, wait->until_ms > now_ms ? wait->until_ms - now_ms : 1);
+}
+
 static void thread_enqueue_wait(struct store_thread *thread, struct store_op *op, struct store_wait *wait)
 {
 	op->wait = wait;
@@ -246,8 +260,8 @@ enum store_result store_thread_get(struct store *store, const char *key, size_t 
 	pthread_mutex_unlock(&thread->lock);
 	if (refused && op)
 		store_op_free(op);
-	if (!refused)
-		loop_arm(wait->loop, &wait->late, thread->patience_ms);
+	if (!refused && thread->patience_ms)
+		wait_limit(wait, thread->patience_ms);
 	return refused ? STORE_MISSING : STORE_WAIT;
 }
 

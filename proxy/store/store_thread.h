@@ -105,6 +105,8 @@ bool store_thread_is_idle(struct store_thread *);                              /
 /* True: lookups and settlements in the queue fail at once, too, and entries in it become removals. Either way it is
  * known from now on. */
 void store_thread_set_away(struct store_thread *, bool away);
+/* The purges before are known now. Lookups in the queue are to be made again (store_wait.again). */
+void store_thread_ask_again(struct store_thread *);
 /* Tells who listens of a purge by another process. */
 void store_thread_purged(struct store_thread *, const struct store_mark *);    /* as store_ops.listen says */
 /* Whether somebody hears; and tells him. */

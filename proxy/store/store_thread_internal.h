@@ -25,6 +25,8 @@ void store_queue_enqueue(struct store_thread *, struct store_op *);
 bool store_queue_refuses(const struct store_thread *);
 /* Of a call: with the reply that the operation has. */
 void store_queue_answer_call(struct store_op *);
+/* Brings the waiter what stands in the wait. */
+void store_queue_wake(struct store_thread *, struct store_wait *);
 /* Takes over the reference in answer. */
 void store_queue_answer(struct store_thread *, struct store_op *, struct entry *answer, bool owed);
 /* Nobody waits for it any more. In the queue it would take another's place, and hold up the end of the store. */

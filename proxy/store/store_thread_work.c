@@ -147,6 +147,23 @@ void store_thread_set_away(struct store_thread *thread, bool away)
 	pthread_mutex_unlock(&thread->lock);
 }
 
+void store_thread_ask_again(struct store_thread *thread)
+{
+	struct store_op *op, *next;
+
+	pthread_mutex_lock(&thread->lock);
+	for (op = TAILQ_FIRST(&thread->queue); op; op = next) {
+		next = TAILQ_NEXT(op, link);
+		if (op->type != OP_GET)
+			continue;
+		store_queue_dequeue(thread, op);
+		op->wait->again = true;
+		store_queue_wake(thread, op->wait);
+		store_op_free(op);
+	}
+	pthread_mutex_unlock(&thread->lock);
+}
+
 void store_thread_count(struct store_thread *thread, const struct store_stats *more)
 {
 	pthread_mutex_lock(&thread->lock);

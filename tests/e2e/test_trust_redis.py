@@ -12,6 +12,7 @@ from pages import FRESH, Site, page, was_hit
 from ports import server_port
 from sentinels import Cluster, Sentinel
 from stores import Gate
+from test_kept import GOOD, feed
 from wire import TIMEOUT, message
 
 WORKERS = pytest.mark.parametrize("workers", ["1", "2"])
@@ -649,3 +650,22 @@ def test_trust_17_a_start_ends_at_once(start, origin, gated, client):
         proxy.says("ending: nobody new is accepted")
         proxy.sigterm()
     proxy.stop()
+
+
+@pytest.mark.parametrize("origin_is", ["there", "away"])
+def test_trust_17_the_first_request_finds_what_is_stale(start, origin, site, gated, origin_is):
+    """It was stored after a purge of everything, of which this process hears only now. It is confirmed for all, or serves as the kept feed."""
+    behind_gate, gate, at_once = gated("a server", "--cache-redis-timeout", "20s")
+    site["/a"] = feed("Cache-Control: max-age=0", 'ETag: "a"')
+    other = start(origin, *at_once)
+    assert everywhere(other) and purge(other, "/", "all").status == 200
+    assert other.get("/a").status == 200 and everywhere(other)
+    site["/a"] = message("304 Not Modified", FRESH, length=False) if origin_is == "there" else page(status="503 Service Unavailable")
+    first = start(origin, *behind_gate)
+    client = first.client().ask("/a")
+    has_read(first)
+    gate.opened()
+    got = client.response()
+    assert (got.status, got.body, site.last("/a")["If-None-Match"]) == (200, GOOD, '"a"')
+    if origin_is == "there":
+        assert was_hit(first.get("/a")) and everywhere(first) and was_hit(start(origin, *at_once).get("/a"))

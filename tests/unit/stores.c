@@ -24,7 +24,10 @@ struct entry *stores_fetch_on(struct loop *loop, struct store *s, const char *ke
 	switch (s->ops->get(s, key, len, &w.entry, &w.wait)) {
 	case STORE_FOUND: return w.entry;
 	case STORE_MISSING: return NULL;
-	case STORE_WAIT: return loop_run(loop) ? NULL : w.entry;
+	case STORE_WAIT:
+		if (loop_run(loop))
+			return NULL;
+		return w.wait.again ? stores_fetch_on(loop, s, key, len) : w.entry;
 	}
 	return NULL;
 }
