@@ -573,7 +573,7 @@ def gated(redis_server, watching):
 @pytest.mark.parametrize("kind", SERVERS)
 def test_trust_17_the_first_request_of_a_start(start, origin, versions, site, gated, kind):
     """It comes before the server can answer, waits for it, and finds what a process before has stored. So do those behind it."""
-    behind_gate, gate, at_once = gated(kind, "--cache-redis-timeout", "1m")
+    behind_gate, gate, at_once = gated(kind, "--cache-redis-timeout", "20s")
     paths = [f"/{number}" for number in range(8)]
     before = start(origin, *at_once)
     assert everywhere(before)
