@@ -74,7 +74,8 @@ def array(*values):
 
 class FakeRedis:
     """hashes: what it holds; marks: the purges that it remembers. say(args): the reply in the place of the honest one, SILENCE, or None;
-    changed under lock. What a script does stands there, and among the commands, as the command that it is about."""
+    changed under lock. What a script does stands there, and among the commands, as the command that it is about. commands: those that were
+    answered, and the first of each connection that was not."""
     PREFIX = b"utfeed:%d:" % int(re.search(r"ENTRY_FORMAT = (\d+)", ENTRY_H.read_text())[1])
 
     def __init__(self):
@@ -123,10 +124,12 @@ class FakeRedis:
                     reply = self.say(args)
                     if reply is None:
                         reply = self.honest(*given)
+                if mute:
+                    continue
                 with self.news:
                     self.commands.append(args)
                     self.news.notify_all()
-                mute |= reply is SILENCE
+                mute = reply is SILENCE
                 if not mute:
                     peer.sendall(reply)
         with self.lock:
