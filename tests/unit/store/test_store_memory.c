@@ -121,7 +121,8 @@ static void scattered(void)
 
 	if (UNIT_RACES_ONLY)
 		UNIT_SKIP("one thread has no races");
-	for (unsigned size = 0; size < SIZES; size++)
+	/* A sanitizer's malloc does not say what it takes: there the sizes only come and go, and fewer will do */
+	for (unsigned size = 0; size < SIZES; size += most ? 1 : SIZES / 4)
 		for (unsigned k = 0, len = SMALLEST_BODY + size * STEP; k < BUDGET / len; k++) {
 			char key[64];
 
