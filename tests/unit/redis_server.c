@@ -13,6 +13,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+enum { PORTS_TRIED = 5, WAKES_NAPS = 6000 };
+
 struct redis_server redis_server = { .timeout_ms = 60000 };
 
 static char certificate_file[96], key_file[96];
@@ -86,9 +88,16 @@ const char *redis_server_missing(const char *program, bool tls)
 	return tls && !certificate_make() ? "no openssl command" : NULL;
 }
 
+static bool redis_server_has_ended(void)
+{
+	if (redis_server.pid && waitpid(redis_server.pid, NULL, WNOHANG) == redis_server.pid)
+		redis_server.pid = 0;
+	return !redis_server.pid;
+}
+
 bool redis_server_wakes(struct store *s)
 {
-	for (int i = 0; i < 1000; i++, stores_nap()) {
+	for (int i = 0; i < WAKES_NAPS && !redis_server_has_ended(); i++, stores_nap()) {
 		stores_put(s, "awake\n", 1, 10);
 		if (stores_holds(s, "awake\n", 1, 10))
 			return true;
@@ -109,12 +118,20 @@ struct store *redis_server_open(const char *password, const char *prefix)
 
 struct store *redis_server_store(void)
 {
-	struct store *s;
+	struct store *s = NULL;
+	bool wakes;
+	int tried = 0;
 
-	redis_server.port = free_port();
-	redis_server_start();
-	s = redis_server.store = redis_server_open("se cret", "u*t:");
-	CU_ASSERT_FATAL(redis_server_wakes(s));
+	/* A server whose port another process has taken meanwhile ends at once. */
+	do {
+		if (s)
+			s->ops->free(s);
+		redis_server.port = free_port();
+		redis_server_start();
+		s = redis_server.store = redis_server_open("se cret", "u*t:");
+		wakes = redis_server_wakes(s);
+	} while (!wakes && !redis_server.pid && ++tried < PORTS_TRIED);
+	CU_ASSERT_FATAL(wakes);
 	s->ops->remove(s, "awake\n", 6);
 	return s;
 }

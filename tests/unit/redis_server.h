@@ -23,7 +23,7 @@ void redis_server_start(void);                  /* on the port it had */
 void redis_server_stop(void);
 struct store *redis_server_store(void);         /* of a server just started; it answers */
 struct store *redis_server_open(const char *password, const char *prefix);
-/* The server may need a while: until an entry stays. */
+/* The server may need a while: until an entry stays. false: it has ended, or a minute is over. */
 bool redis_server_wakes(struct store *);
 void redis_server_clear(void);                  /* after it: the process and its files */
 
