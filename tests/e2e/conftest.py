@@ -216,7 +216,8 @@ def starting(test):
     """The function start(); at the end all that it started must stop as they should."""
     running = []
     # What is about one transfer must not be answered from the one before; the cache has tests of its own. Many ask again at once
-    cache = ["--reload-floor", "0", *([] if test.path.name in CACHED else ["--cache", "off"])]
+    caches = test.path.name in CACHED
+    cache = ["--reload-floor", "0", *([] if caches else ["--cache", "off"])]
     pause = [] if test.path.name in PAUSED else ["--pause", "off"]
     as_json = test.path.name in LOGGED_AS_JSON
     http2 = ["--http2", "on", "--tls-ca-file", test.getfixturevalue("authority").root.cert] if HTTP2_ORIGINS else []
@@ -224,7 +225,10 @@ def starting(test):
 
     def run(to=None, *options, **how):
         route = ["--route", f"/={to.url}"] if to else []
-        running.append(Utfeed(*cache, *pause, *http2, *log, *route, *EXTRA, *options, **how))
+        # On a busy machine an origin or a store that is not slow may seem so. Tests of slow ones say how slow
+        patience = ["--slow-after", "0"] if caches or "--cache" in options else []
+        patience += ["--cache-redis-timeout", "5s"] if "--cache-redis" in options else []
+        running.append(Utfeed(*cache, *pause, *patience, *http2, *log, *route, *EXTRA, *options, **how))
         return running[-1]
     yield run
     errors = []

@@ -30,9 +30,12 @@ def site(origin):
     return Site(origin)
 
 
-def behind(server):
-    """Of a machine that is busy: a server that says nothing for so long counts as away."""
-    return "--cache-redis", f"127.0.0.1:{server.port}", "--cache-redis-timeout", "3s"
+SILENT = 3      # seconds
+
+
+def behind(server, seconds=5):
+    """A server that says nothing for so long counts as away. A busy machine's is not, unless the test is about that: SILENT."""
+    return "--cache-redis", f"127.0.0.1:{server.port}", "--cache-redis-timeout", f"{seconds}s"
 
 
 def reaching(fake, proxy):
@@ -260,7 +263,7 @@ def test_trust_15_a_turn_that_never_comes(start, origin, site, fake):
 def test_trust_15_replies_that_are_none(start, origin, site, fake, kind, workers):
     """Whatever a server says to a lookup: the origin is asked, and the program lives."""
     site["*"] = page(FRESH)
-    proxy = reaching(fake, start(origin, *behind(fake), "--workers", workers))
+    proxy = reaching(fake, start(origin, *behind(fake, SILENT), "--workers", workers))
     fake.say = lambda args: HOSTILE[kind] if args[0] == b"HMGET" else None
     for number in range(3):
         assert (proxy.get(f"/{number}").status, proxy.get(f"/{number}").body) == (200, b"hello")
@@ -319,7 +322,7 @@ LOSSES = {
 @pytest.mark.parametrize("loss", LOSSES)
 def test_trust_17_a_put_that_is_lost_ends_what_it_replaced(start, origin, versions, fake, loss, workers):
     """v2 was seen: v1 must not come back with a restart."""
-    options = *behind(fake), "--workers", workers
+    options = *behind(fake, SILENT), "--workers", workers
     proxy = reaching(fake, start(origin, *options))
     assert proxy.get("/a").body == b"v1 of /a"
     fake.has("/a")
@@ -374,7 +377,7 @@ def test_trust_17_owed_at_exit_is_tried(start, origin, versions, fake, how):
 
 
 def test_trust_17_owed_at_exit_is_told(start, origin, versions, fake):
-    proxy = reaching(fake, start(origin, *behind(fake)))
+    proxy = reaching(fake, start(origin, *behind(fake, SILENT)))
     proxy.get("/a")
     fake.has("/a")
     # Replies come in order: utfeed has read that of the entry, which it would owe as well otherwise
@@ -394,7 +397,7 @@ def test_trust_17_owed_at_exit_is_told(start, origin, versions, fake):
                                          (b"PING", SILENCE)])
 def test_trust_17_nothing_is_looked_up_while_a_removal_is_refused(start, origin, versions, fake, word, error, workers):
     """Told so, and it stays a miss; once the store takes removals again, it serves again."""
-    proxy = reaching(fake, start(origin, *behind(fake), "--workers", workers))
+    proxy = reaching(fake, start(origin, *behind(fake, SILENT), "--workers", workers))
     proxy.get("/a")
     record = fake.has("/a")
     refused(fake, word, error)
@@ -416,7 +419,7 @@ def test_trust_17_nothing_is_looked_up_while_a_removal_is_refused(start, origin,
                                          (b"UNLINK", b"-READONLY\r\n"), (b"UNLINK", SILENCE)])
 def test_trust_17_a_prefix_that_is_not_purged(start, origin, versions, fake, word, error):
     """Not confirmed and a miss, while keys cannot be looked through or removed; then it is done."""
-    proxy = reaching(fake, start(origin, *behind(fake)))
+    proxy = reaching(fake, start(origin, *behind(fake, SILENT)))
     proxy.get("/a")
     fake.has("/a")
     refused(fake, word, error)
@@ -442,7 +445,7 @@ def test_trust_17_a_mark_that_is_refused(start, origin, versions, fake, what):
 @WORKERS
 def test_trust_17_who_purges_may_leave(start, origin, versions, fake, workers):
     """Before the store answers, and again before it does not."""
-    proxy = reaching(fake, start(origin, *behind(fake), "--workers", workers))
+    proxy = reaching(fake, start(origin, *behind(fake, SILENT), "--workers", workers))
     for error in (SILENCE, None):
         proxy.get("/a")
         fake.say = lambda args, error=error: error if args[0] == b"PING" else None
