@@ -387,12 +387,14 @@ def test_a_slow_answer_is_not_asked_for_twice(timing, clock, origin):
     assert client.response().body == SMALL_OUT and origin.count("/slow") == 1
 
 
-def test_a_session_that_answers_pings_alone(asking, origin):
+def test_a_session_that_answers_pings_alone(timing, clock, origin):
     """Finding 8: after a stream timed out on it, who comes has another connection; until something else comes, at least."""
     origin["/slow"] = held
-    proxy = asking(origin, "--first-byte-timeout", "300ms")
+    proxy = timing(origin, "--first-byte-timeout", "20s")
     warm(proxy, origin)
-    assert proxy.get("/slow").status == 504
+    client = proxy.client().ask("/slow")
+    origin.receive("/slow")
+    assert clock.passes(21, Background(client.response)).status == 504
     origin["/f"] = lambda asked: FEED if asked.conn.number else None
     assert proxy.get("/f").body == SMALL_OUT and origin.connections() == 2
     assert proxy.get("/f").body == SMALL_OUT
@@ -424,32 +426,32 @@ HALVES = {
 
 
 @pytest.mark.parametrize("case", HALVES)
-def test_what_begins_and_does_not_end(asking, origin, case):
+def test_what_begins_and_does_not_end(timing, clock, origin, case):
     """Nothing else can come on that session: who waits there waits no longer than the timeouts say, and who comes then has another one."""
     origin["/stuck"] = lambda asked: asked.conn.raw(HALVES[case](asked.number))
-    proxy = asking(origin, "--first-byte-timeout", "400ms", "--between-bytes-timeout", "400ms")
+    proxy = timing(origin, "--first-byte-timeout", "20s", "--between-bytes-timeout", "20s")
     warm(proxy, origin)
     stuck = proxy.client().ask("/stuck")
     origin.receive("/stuck")
     origin["/f"] = lambda asked: FEED if asked.conn.number else None
     beside = proxy.client().ask("/f")
     for client in (stuck, beside):
-        failed(client, 502, 504)
+        clock.passes(21, Background(failed, client, 502, 504))
     assert proxy.get("/f").body == SMALL_OUT and origin.connections() <= 3
 
 
-def test_an_upload_that_the_origin_does_not_take(asking, origin):
+def test_an_upload_that_the_origin_does_not_take(timing, clock, origin):
     """Its stream gets no window. It fails in time, and others of the session are served."""
     origin.settings, origin["/f"], origin["/p"] = [(INITIAL_WINDOW_SIZE, 0)], FEED, held
-    proxy = asking(origin, "--first-byte-timeout", "400ms", "--between-bytes-timeout", "400ms")
+    proxy = timing(origin, "--first-byte-timeout", "20s", "--between-bytes-timeout", "20s")
     warm(proxy, origin)
     origin["/slow"] = held
     slow = proxy.client().ask("/slow")
     origin.receive("/slow")
     client = proxy.client().ask("/p", "Content-Length: 3", method="POST")
     client.send(b"abc")
-    failed(client, 502, 504)
-    failed(slow, 502, 504)
+    for each in (client, slow):
+        clock.passes(21, Background(failed, each, 502, 504))
     assert not origin.receive("/p").body
     assert proxy.get("/f").body == SMALL_OUT
 

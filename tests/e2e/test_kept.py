@@ -11,6 +11,7 @@ import pytest
 
 from certs import server_context
 from pages import FRESH, Site, page
+from peers import Background
 from wire import TIMEOUT, Cut, chunked, message
 
 OLD = "Cache-Control: max-age=0"
@@ -203,12 +204,14 @@ def test_nobody_listens(way, origin, site):
     is_kept(get("/f"))
 
 
-def test_silence(way, origin, site):
-    get, over = way("--first-byte-timeout", "1s"), threading.Event()
+def test_silence(timed, clock, way, site):
+    get, asked, over = way("--first-byte-timeout", "20s", using=timed), threading.Event(), threading.Event()
     site["/f"] = feed(OLD)
     get("/f")
-    site["/f"] = lambda _: over.wait(TIMEOUT) and (b"", "close")
-    is_kept(get("/f"))
+    site["/f"] = lambda _: (asked.set(), over.wait(TIMEOUT), (b"", "close"))[-1]
+    answer = Background(get, "/f")
+    assert asked.wait(TIMEOUT)
+    is_kept(clock.passes(21, answer))
     over.set()
 
 

@@ -2,6 +2,7 @@
 import pytest
 
 from feeds import SMALL, SMALL_OUT
+from peers import Background
 from test_faults import error_of
 from wire import chunked, message
 
@@ -328,11 +329,11 @@ def test_credentials_given_to_the_gateway_go_nowhere(gateway, origin):
     assert credentials(request) == (None, None)
 
 
-def test_fetch_timeout_spans_redirects(start, origin):
-    client = start(None, "--fetch-timeout", "2s").client().ask(f"/{origin.url}/0")
+def test_fetch_timeout_spans_redirects(timed, clock, origin):
+    client = timed(None, "--fetch-timeout", "20s").client().ask(f"/{origin.url}/0")
     asked(origin, "/0").answer(to("/1"))
     upstream = asked(origin, "/1")
-    got = client.response()
+    got = clock.passes(21, Background(client.response))
     assert got.status == 504 and upstream.is_ended()
 
 

@@ -386,12 +386,13 @@ def test_the_access_line_of_a_relay(start, origin):
     assert re.search(r" POST /form 200 5 ", line) and " end=done id=" in line
 
 
-def test_first_byte_timeout_counts_from_the_request_sent(start, origin):
+def test_first_byte_timeout_counts_from_the_request_sent(timed, clock, origin):
     """A slow upload is no slow origin: conf/options.def, first-byte-timeout."""
-    client = start(origin, "--first-byte-timeout", "1s").client().ask("/f", "Content-Length: 60", method="POST")
+    client = timed(origin, "--first-byte-timeout", "20s").client().ask("/f", "Content-Length: 60", method="POST")
     upstream = origin.receive_head()
     for _ in range(60):
         client.send(b"x")
+        clock.jump(1)
         assert not client.heard(0.02), "the upload was cut"
         client.drained()
     assert upstream.body() == b"x" * 60
