@@ -34,10 +34,14 @@ void redis_joined(struct store_redis *redis)
 	redis->up = redis->link.known = true;
 	loop_disarm(redis->thread.loop, &redis->doubt);
 	redis_link_watch(&redis->link, false);
-	store_thread_ask_again(&redis->thread);
 	redis_hear_begin(redis);
-	if (!(redis->debt = store_thread_owed(&redis->thread)))
+	redis->debt = store_thread_owed(&redis->thread);
+	if (redis->debt) {
+		store_thread_set_away(&redis->thread, true);
+	} else {
+		store_thread_ask_again(&redis->thread);
 		redis_settled(redis);
+	}
 	redis_pump(redis);
 	redis_check_end(redis);
 }

@@ -639,6 +639,27 @@ def test_trust_17_the_first_request_where_nothing_is_answered(start, origin, ver
     assert connected(proxy) and everywhere(proxy)
 
 
+@pytest.mark.parametrize("refusal", [OOM, None], ids=["refused", "done"])
+def test_trust_17_a_purge_of_a_start_comes_before_lookups(start, origin, site, fake, refusal):
+    """Both wait for the server, which refuses the purge at first."""
+    site["/a"] = page(FRESH, body=b"v1")
+    first = reaching(fake, start(origin, *behind(fake)))
+    assert first.get("/a").body == b"v1" and fake.has("/a")
+    first.stop()
+    site["/a"] = page(FRESH, body=b"v2")
+    refused_once = itertools.chain([refusal], itertools.repeat(None))
+    with contextlib.closing(Gate(fake.port)) as gate:
+        proxy = start(origin, *behind(gate), "--workers", "1")
+        purging = proxy.client().ask("/a", method="PURGE")
+        has_read(proxy)
+        asking = proxy.client().ask("/a")
+        has_read(proxy)
+        fake.say = lambda args: next(refused_once) if args[0] == b"UNLINK" else None
+        gate.opened()
+        assert purging.response().status in (200, 202)
+        assert asking.response().body == b"v2" and proxy.get("/a").body == b"v2"
+
+
 @pytest.mark.parametrize("client", ["waits", "leaves"])
 def test_trust_17_a_start_ends_at_once(start, origin, gated, client):
     """SIGTERM while a request waits for a server that says nothing: with its client or at the second one utfeed ends. It owes nobody anything."""
