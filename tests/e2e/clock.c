@@ -1,9 +1,10 @@
-/* Owns the clocks of a program under test, which preloads this library. The environment variable MOCK_CLOCK names a file of 24 bytes.
+/* Owns the clocks of a program under test, which preloads this library. The environment variable MOCK_CLOCK names a file of 32 bytes.
  * The first eight are the wall clock, in seconds since the epoch; it stands still until the test writes others. The next eight are the
- * nanoseconds by which the other clocks are ahead of this machine's. A program that waits for events looks at the clocks every LOOK_MS, so
- * that a timer that is due by then fires. The last eight are 0, or the nanoseconds at which the coarse monotonic clock stands still: from
- * there, too, it is ahead. By that clock utfeed's timers fire, and its stored responses age. While it stands, nothing ages and no timer
- * fires, however slow the machine is, until the test puts the clocks ahead. The precise clocks go on: they only measure.
+ * nanoseconds by which the other clocks are ahead of this machine's. The third eight are 0, or the nanoseconds at which the coarse monotonic
+ * clock stands still: from there, too, it is ahead. By that clock utfeed's timers fire, and its stored responses age. While it stands,
+ * nothing ages and no timer fires, however slow the machine is, until the test puts the clocks ahead. The precise clocks go on: they only
+ * measure. If the last eight are not 0, a program that waits for events looks at the clocks every LOOK_MS, so that a timer that is due by
+ * then fires.
  * Must not know: which program it is. */
 #include <errno.h>
 #include <fcntl.h>
@@ -24,6 +25,7 @@ static const volatile struct {
 	int64_t wall_s;
 	int64_t ahead_ns;
 	int64_t coarse_ns;
+	int64_t looks;
 } *now;
 
 static void __attribute__((constructor)) clock_open(void)
@@ -98,7 +100,7 @@ int gettimeofday(struct timeval *restrict t, void *restrict zone)
 /* The waits of libevent */
 int epoll_wait(int fd, struct epoll_event *events, int most, int ms)
 {
-	int wait = ms < 0 || ms > LOOK_MS ? LOOK_MS : ms;
+	int wait = now && now->looks && (ms < 0 || ms > LOOK_MS) ? LOOK_MS : ms;
 
 #ifdef SYS_epoll_wait
 	return (int)syscall(SYS_epoll_wait, fd, events, most, wait);

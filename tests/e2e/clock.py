@@ -6,8 +6,10 @@ from preload import Preload
 
 
 class Clock(Preload):
-    def __init__(self, library, path, now=1_800_000_000):
-        super().__init__(library, "MOCK_CLOCK", path, 24)
+    def __init__(self, library, path, now=1_800_000_000, looks=True):
+        """looks: a program that waits sees at once that the clocks are put forward. One that does not look may be seen to sleep."""
+        super().__init__(library, "MOCK_CLOCK", path, 32)
+        self.page[24:] = int(looks).to_bytes(8, "little")
         self.start = self.now = now
         self.at(0)
 
@@ -22,11 +24,11 @@ class Clock(Preload):
 
     def stand(self):
         """The clock of timers and of ages stands still as well, and moves only as they all do."""
-        self.page[16:] = time.monotonic_ns().to_bytes(8, "little")
+        self.page[16:24] = time.monotonic_ns().to_bytes(8, "little")
 
     def go_on(self):
         """That clock is this machine's again."""
-        self.page[16:] = bytes(8)
+        self.page[16:24] = bytes(8)
 
     def is_ahead(self):
         return int.from_bytes(self.page[8:16], "little") / 1e9
