@@ -20,7 +20,8 @@ struct proposal {
 	int weight;
 };
 
-/* A reading: what it costs (language.h) with the hints and the weight of its proposal taken off. */
+/* A reading: what it costs (language.h) with the hints and the weight of its proposal taken off. No weight is taken off
+ * where quotes pasted from Windows were left out of the text, because the proposal leads without its weight then. */
 struct reading {
 	enum charset charset;
 	enum language language;

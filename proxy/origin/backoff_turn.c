@@ -2,8 +2,8 @@
  *
  * Readers ask for their feeds in one order, all at once. Where a host lets one request a minute through, the first ones
  * of that order would take them all. So the host's entry remembers which feed waits with the oldest copy, and those
- * with a newer one give way to it. Nobody gains by asking for a feed that cannot be had: a copy has one turn, and
- * behind a turn the host has none for nine times as long. */
+ * with a newer one give way to it. A feed that cannot be fetched must not hold up the others: the same copy gets its
+ * next turn later and later, and when a turn is over the host has no other for nine times as long. */
 #include <stdlib.h>
 
 #include "proxy/base/hash.h"
@@ -81,7 +81,8 @@ static void turn_end(struct backoff_turn *turn, uint64_t now_ms)
 	turn->rest_until_ms = now_ms + TURN_RESTS * (lasted < most ? lasted : most);
 }
 
-/* A URL whose copy is older than that of who waits goes as well, and that was its turn. */
+/* The request that takes the turn may be for another URL than the one that waits: its copy is older, or it has none.
+ * Then the waiting URL keeps its turn, and the other one has had its own. */
 void backoff_turn_taken(struct backoff *b, struct backoff_entry *host, const struct backoff_request *asked,
     uint64_t now_ms)
 {

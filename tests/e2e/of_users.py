@@ -1,4 +1,4 @@
-"""-p of_users: the tests that need the build that users have. They are all tests of some files, and of the others each test
+"""-p of_users: the tests that need gcc's build, without a sanitizer. They are all tests of some files, and of the others each test
 that names a sanitizer or measures memory, itself or in a function that it calls.
 Invariant: a test that a sanitizer's build skips is among them."""
 import re

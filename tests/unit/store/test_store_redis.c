@@ -291,6 +291,18 @@ static struct store *begins_in_silence(int timeout_ms)
 	return other;
 }
 
+/* A server whose store s has an entry; another store begins, and its lookup of that entry waits. */
+static struct store *begins_with_a_lookup(struct store *s, struct waiting *w)
+{
+	struct store *other;
+
+	stores_put(s, "http://a/\nk", 1, 1000);
+	CU_ASSERT(stores_settle(s));
+	other = begins_in_silence(60000);
+	UNIT_ROW(looks(other, w, "http://a/\nk"), "the first lookup waits");
+	return other;
+}
+
 static void first_operations_wait(void)
 {
 	struct store_stats stats;
@@ -300,10 +312,7 @@ static void first_operations_wait(void)
 	if (redis_server_missing("redis-server", false))
 		UNIT_SKIP("no redis-server");
 	s = redis_server_store();
-	stores_put(s, "http://a/\nk", 1, 1000);
-	CU_ASSERT(stores_settle(s));
-	other = begins_in_silence(60000);
-	UNIT_ROW(looks(other, &w, "http://a/\nk"), "the first lookup waits");
+	other = begins_with_a_lookup(s, &w);
 	stores_put(other, "http://c/\nk", 3, 1000);
 	other->ops->stats(other, &stats);
 	UNIT_ROW(stats.away, "people are told that the store is away");
@@ -328,17 +337,14 @@ static void first_removal_comes_first(void)
 	if (redis_server_missing("redis-server", false))
 		UNIT_SKIP("no redis-server");
 	s = redis_server_store();
-	stores_put(s, "http://b/\nk", 1, 1000);
-	CU_ASSERT(stores_settle(s));
-	other = begins_in_silence(60000);
-	UNIT_ROW(looks(other, &w, "http://b/\nk"), "the first lookup waits");
-	other->ops->remove(other, "http://b/\nk", 11);
+	other = begins_with_a_lookup(s, &w);
+	other->ops->remove(other, "http://a/\nk", 11);
 	other->ops->stats(other, &stats);
 	UNIT_ROW(stats.away && stats.owed == 1, "a removal is owed");
 	kill(redis_server.pid, SIGCONT);
 	UNIT_ROW(came(&w) && !w.wait.again, "who waits finds nothing");
 	CU_ASSERT(redis_server_wakes(other));
-	UNIT_ROW(stores_misses(other, "http://b/\nk") && stores_misses(s, "http://b/\nk"), "the removal is made");
+	UNIT_ROW(stores_misses(other, "http://a/\nk") && stores_misses(s, "http://a/\nk"), "the removal is made");
 	other->ops->free(other);
 	s->ops->free(s);
 	redis_server_stop();
