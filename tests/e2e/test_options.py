@@ -189,5 +189,6 @@ def test_transit_bytes(start, origin):
         client.close()
         upstream.close()
         return sent
-    little, much = taken("16k"), taken("16m", least=16 << 20)
-    assert little < 16 << 20 < much < 64 << 20
+    # All of 16m is taken; what the sockets hold beyond may be less than one of the pieces that are sent
+    little, much = taken("16k"), taken("16m", least=(16 << 20) - 1)
+    assert little < 16 << 20 <= much < 64 << 20
